@@ -38,8 +38,8 @@ $(BUILD)/%.o: %.c
 	@echo "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# The version changes without any source changing: only main.o carries it.
-$(BUILD)/bench/main.o: ALL_CFLAGS += -DGP_VERSION='"$(VERSION)"'
+# The version changes without any source changing: only version.o carries it.
+$(BUILD)/bench/version.o: ALL_CFLAGS += -DGP_VERSION='"$(VERSION)"'
 
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTED)
 	@mkdir -p $(@D)

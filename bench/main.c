@@ -3,6 +3,7 @@
  * main: dispatch to a command, print its error, exit. The array below is the table of contents.
  */
 #include "command.h"
+#include "version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static void print_help(FILE *out)
 {
 	fprintf(out,
 		"usage: gdrproof COMMAND [options]\n\n"
-		"Proves GPUDirect RDMA throughput between two hosts: GB/s beside the path that was\n"
+		"Proves GPUDirect RDMA throughput between two hosts: GB/s beside the path that "
+		"was\n"
 		"really used, the evidence for it, and a host-bounce baseline.\n\ncommands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i]->options->command,
@@ -69,7 +71,7 @@ int main(int argc, char **argv)
 		return flush_output(GP_EXIT_OK);
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("gdrproof %s\n", GP_VERSION);
+		printf("gdrproof %s\n", gp_version);
 		return flush_output(GP_EXIT_OK);
 	}
 	command = find(argv[1]);

@@ -89,8 +89,7 @@ static const struct advice advices[] = {
 	{NULL, GP_SPACE_WC, 4, NULL,
 	 "local protection error: the NIC could not use its own memory; with a GPU buffer look "
 	 "at ACS redirect on the bridges between GPU and NIC"},
-	{NULL, GP_SPACE_WC, 10, NULL,
-	 "the peer's NIC refused the access (rkey, range or rights)"},
+	{NULL, GP_SPACE_WC, 10, NULL, "the peer's NIC refused the access (rkey, range or rights)"},
 	{NULL, GP_SPACE_WC, 11, NULL,
 	 "the peer's NIC could not complete it; with a GPU buffer this is what a chipset that "
 	 "does not forward peer-to-peer reads gives: try --op write"},
@@ -161,8 +160,7 @@ int gp_error_code(struct gp_error *err, enum gp_exit exit_code, enum gp_space sp
 	else
 		snprintf(name, sizeof(name), "%s (%d)", code_name ? code_name : "error", code);
 
-	*err = (struct gp_error){
-		.set = true, .exit_code = exit_code, .space = space, .code = code};
+	*err = (struct gp_error){.set = true, .exit_code = exit_code, .space = space, .code = code};
 	snprintf(err->call, sizeof(err->call), "%s", call);
 	snprintf(err->fact, sizeof(err->fact), "%s(%s): %s", call, detail, name);
 	snprintf(err->advice, sizeof(err->advice), "%s", advice_for(call, space, code));

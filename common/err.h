@@ -28,9 +28,9 @@ enum gp_space {
 	GP_SPACE_NONE,
 	GP_SPACE_ERRNO,
 	GP_SPACE_CUDART, /* cudaError_t */
-	GP_SPACE_CUDA,   /* CUresult */
-	GP_SPACE_NVML,   /* nvmlReturn_t */
-	GP_SPACE_WC,     /* enum ibv_wc_status */
+	GP_SPACE_CUDA,	 /* CUresult */
+	GP_SPACE_NVML,	 /* nvmlReturn_t */
+	GP_SPACE_WC,	 /* enum ibv_wc_status */
 };
 
 /*
@@ -69,7 +69,7 @@ int gp_error_code(struct gp_error *err, enum gp_exit exit_code, enum gp_space sp
 	__attribute__((format(printf, 7, 8)));
 
 /* gp_error_code() for a call that set errno to `code`. */
-#define gp_error_errno(err, exit_code, code, call, ...)                                            \
+#define gp_error_errno(err, exit_code, code, call, ...) \
 	gp_error_code(err, exit_code, GP_SPACE_ERRNO, code, NULL, call, __VA_ARGS__)
 
 /* Put better advice in place of what the table gave. */

@@ -241,8 +241,7 @@ static void write_texts(const struct gp_option *row, const void *member, char *b
 
 static void say_choices(const struct gp_option *row, char *why, size_t size)
 {
-	snprintf(why, size, "is %s",
-		 row->type == GP_OPT_CHOICES ? "a list of " : "one of ");
+	snprintf(why, size, "is %s", row->type == GP_OPT_CHOICES ? "a list of " : "one of ");
 	for (int i = 0; row->choices[i]; i++) {
 		size_t used = strlen(why);
 
@@ -522,8 +521,7 @@ int gp_options_from_json(const struct gp_option_table *table, const json_t *json
 	if (!json_is_object(json))
 		return gp_error_set(err, GP_EXIT_USAGE, "the options are not an object");
 	gp_options_default(table, values);
-	json_object_foreach((json_t *)json, name, value)
-	{
+	json_object_foreach ((json_t *)json, name, value) {
 		const struct gp_option *row = gp_option_find(table, name);
 
 		if (!row || !(row->flags & flags) || !json_is_string(value))

@@ -34,14 +34,14 @@ struct gp_text_list {
 };
 
 enum gp_option_type {
-	GP_OPT_FLAG,    /* bool */
-	GP_OPT_INT,     /* int */
-	GP_OPT_REAL,    /* double */
-	GP_OPT_SIZE,    /* uint64_t, bytes */
-	GP_OPT_SIZES,   /* struct gp_size_list */
-	GP_OPT_TEXT,    /* char[row.max + 1] */
-	GP_OPT_TEXTS,   /* struct gp_text_list: the option may be repeated */
-	GP_OPT_CHOICE,  /* int, index into choices */
+	GP_OPT_FLAG,	/* bool */
+	GP_OPT_INT,	/* int */
+	GP_OPT_REAL,	/* double */
+	GP_OPT_SIZE,	/* uint64_t, bytes */
+	GP_OPT_SIZES,	/* struct gp_size_list */
+	GP_OPT_TEXT,	/* char[row.max + 1] */
+	GP_OPT_TEXTS,	/* struct gp_text_list: the option may be repeated */
+	GP_OPT_CHOICE,	/* int, index into choices */
 	GP_OPT_CHOICES, /* struct gp_choice_list */
 };
 
@@ -52,15 +52,15 @@ enum gp_option_flags {
 
 struct gp_option {
 	const char *name; /* without dashes; NULL ends a table */
-	char letter;      /* 0: none */
+	char letter;	  /* 0: none */
 	enum gp_option_type type;
-	size_t offset;              /* of the member, by offsetof */
-	double min, max;            /* INT, REAL, SIZE, each of SIZES; TEXT: max length */
-	const char *zero_word;      /* INT: the word for 0 ("auto"), which is then allowed */
+	size_t offset;		    /* of the member, by offsetof */
+	double min, max;	    /* INT, REAL, SIZE, each of SIZES; TEXT: max length */
+	const char *zero_word;	    /* INT: the word for 0 ("auto"), which is then allowed */
 	const char *const *choices; /* CHOICE, CHOICES: NULL-terminated */
-	const char *def;            /* default as one would type it; NULL: zero, empty */
-	const char *arg;            /* the word for the value in --help; NULL for FLAG */
-	const char *help;           /* one sentence, no full stop */
+	const char *def;	    /* default as one would type it; NULL: zero, empty */
+	const char *arg;	    /* the word for the value in --help; NULL for FLAG */
+	const char *help;	    /* one sentence, no full stop */
 	unsigned flags;
 };
 

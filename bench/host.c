@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* host: see host.h. */
+#include "host.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/utsname.h>
+
+static int open_cuda(struct gp_host *host, struct gp_error *err)
+{
+	if (gp_cuda_open(&host->cuda, &host->cuda_versions, &host->cuda_error) < 0)
+		return 0; /* kept for whoever wants a GPU */
+	return gp_cuda_list(host->cuda, host->gpus, GP_GPU_MAX, &host->n_gpus, err);
+}
+
+int gp_host_open(bool with_cuda, struct gp_host *host, struct gp_error *err)
+{
+	struct utsname uts;
+
+	*host = (struct gp_host){0};
+	if (uname(&uts) == 0) {
+		snprintf(host->name, sizeof(host->name), "%.63s", uts.nodename);
+		snprintf(host->kernel, sizeof(host->kernel), "%s", uts.release);
+	}
+	if ((with_cuda && open_cuda(host, err) < 0) ||
+	    gp_rdma_list(host->nics, GP_NIC_MAX, &host->n_nics, err) < 0 ||
+	    gp_topo_open(NULL, &host->topo, err) < 0) {
+		gp_host_close(host);
+		return -1;
+	}
+	for (int i = 0; i < host->n_gpus; i++)
+		gp_topo_gpu_name(host->topo, host->gpus[i].bdf, host->gpus[i].ordinal,
+				 host->gpus[i].name);
+	return 0;
+}
+
+void gp_host_close(struct gp_host *host)
+{
+	gp_topo_close(host->topo);
+	gp_cuda_close(host->cuda);
+	*host = (struct gp_host){0};
+}
+
+/* PCI addresses compare from the right, so that "18:00.0" and "00000000:18:00.0" both do. */
+static bool same_bdf(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b), n = la < lb ? la : lb;
+
+	return n >= 7 && strcasecmp(a + la - n, b + lb - n) == 0;
+}
+
+static bool is_number(const char *word)
+{
+	return word[0] && strspn(word, "0123456789") == strlen(word);
+}
+
+static const struct gp_gpu *find_gpu(const struct gp_host *host, const char *word,
+				     struct gp_error *err)
+{
+	for (int i = 0; i < host->n_gpus; i++) {
+		const struct gp_gpu *gpu = &host->gpus[i];
+
+		if (is_number(word) ? atoi(word) == gpu->ordinal
+				    : same_bdf(word, gpu->bdf) || strcasecmp(word, gpu->uuid) == 0)
+			return gpu;
+	}
+	if (!host->cuda)
+		*err = host->cuda_error;
+	else
+		gp_error_set(err, GP_EXIT_MISSING, "no GPU '%s' here (CUDA shows %d)", word,
+			     host->n_gpus);
+	return NULL;
+}
+
+static enum gp_class distance(const struct gp_host *host, const struct gp_gpu *gpu,
+			      const struct gp_nic *nic)
+{
+	int g = gp_topo_gpu_find(host->topo, gpu->bdf);
+	int n = gp_topo_nic_find(host->topo, nic->name);
+
+	return g < 0 || n < 0 ? GP_CLASS_UNKNOWN : gp_topo_pair(host->topo, g, n);
+}
+
+/* The closest pair with an active port; whoever is fixed already is the only candidate. */
+static void choose_closest(const struct gp_host *host, struct gp_choice *choice)
+{
+	const struct gp_nic *fixed_nic = choice->nic;
+	const struct gp_gpu *fixed_gpu = choice->gpu;
+
+	for (int g = 0; g < host->n_gpus; g++)
+		for (int n = 0; n < host->n_nics; n++) {
+			const struct gp_gpu *gpu = &host->gpus[g];
+			const struct gp_nic *nic = &host->nics[n];
+			enum gp_class d = distance(host, gpu, nic);
+
+			if ((fixed_nic && nic != fixed_nic) || (fixed_gpu && gpu != fixed_gpu) ||
+			    !nic->active)
+				continue;
+			if (choice->nic && choice->gpu && d >= choice->distance)
+				continue;
+			choice->nic = nic;
+			choice->gpu = gpu;
+			choice->distance = d;
+		}
+}
+
+static int choose_first_nic(const struct gp_host *host, struct gp_choice *choice,
+			    struct gp_error *err)
+{
+	for (int n = 0; n < host->n_nics && !choice->nic; n++)
+		if (host->nics[n].active)
+			choice->nic = &host->nics[n];
+	if (choice->nic)
+		return 0;
+	gp_error_set(err, GP_EXIT_MISSING,
+		     host->n_nics ? "none of the %d RDMA ports here is active"
+				  : "no RDMA device here (%d found)",
+		     host->n_nics);
+	gp_error_advise(err, host->n_nics ? "bring a link up: see ibv_devinfo, rdma link"
+					  : "load the NIC's RDMA driver: see ibv_devices, lspci");
+	return -1;
+}
+
+int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
+		   struct gp_choice *choice, struct gp_error *err)
+{
+	*choice = (struct gp_choice){.distance = GP_CLASS_UNKNOWN};
+	choice->gpu_declined = strcmp(gpu, "none") == 0;
+	if (nic[0]) {
+		choice->nic = gp_rdma_find(host->nics, host->n_nics, nic, err);
+		if (!choice->nic)
+			return -1;
+	}
+	if (gpu[0] && !choice->gpu_declined) {
+		choice->gpu = find_gpu(host, gpu, err);
+		if (!choice->gpu)
+			return -1;
+	}
+	if (!choice->gpu_declined)
+		choose_closest(host, choice);
+	if (!choice->gpu && !choice->gpu_declined) {
+		choice->no_gpu = host->cuda_error;
+		gp_error_set(&choice->no_gpu, GP_EXIT_MISSING, "CUDA shows no GPU here");
+	}
+	return choice->nic ? 0 : choose_first_nic(host, choice, err);
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text[0] ? json_string(text) : json_null();
+}
+
+static json_t *number_or_null(int value, int unknown)
+{
+	return value == unknown ? json_null() : json_integer(value);
+}
+
+static json_t *describe_gpu(const struct gp_host *host, const struct gp_gpu *gpu)
+{
+	if (!gpu)
+		return json_null();
+	return json_pack("{s:i s:s s:s s:o s:o}", "ordinal", gpu->ordinal, "name", gpu->name, "bdf",
+			 gpu->bdf, "uuid", text_or_null(gpu->uuid), "numa_node",
+			 number_or_null(gp_topo_numa_node(host->topo, gpu->bdf), -1));
+}
+
+static json_t *describe_nic(const struct gp_host *host, const struct gp_nic *nic)
+{
+	const struct gp_topo_device *where = NULL;
+	int index = gp_topo_nic_find(host->topo, nic->name);
+
+	if (index >= 0)
+		where = gp_topo_nic(host->topo, index);
+	return json_pack("{s:s s:i s:s s:b s:o s:i s:o s:o s:o s:o}", "name", nic->name, "port",
+			 nic->port, "link", nic->ethernet ? "RoCE" : "InfiniBand", "software",
+			 (int)nic->software, "rate_gbits_per_s",
+			 nic->software ? json_null() : json_real(nic->rate_gbits_per_s), "mtu",
+			 nic->mtu, "bdf", text_or_null(where ? where->bdf : ""), "numa_node",
+			 number_or_null(where ? where->numa_node : -1, -1), "netdev",
+			 text_or_null(nic->netdev), "firmware", text_or_null(nic->firmware));
+}
+
+json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice)
+{
+	return json_pack("{s:s s:s s:o s:o s:o s:{s:o s:o s:o}}", "host", host->name, "kernel",
+			 host->kernel, "gpu", describe_gpu(host, choice->gpu), "nic",
+			 describe_nic(host, choice->nic), "distance",
+			 choice->gpu && choice->distance != GP_CLASS_UNKNOWN
+				 ? json_string(gp_class_name(choice->distance))
+				 : json_null(),
+			 "cuda", "runtime", number_or_null(host->cuda_versions.runtime, 0),
+			 "driver", number_or_null(host->cuda_versions.driver, 0), "library",
+			 text_or_null(host->cuda_versions.runtime_lib));
+}

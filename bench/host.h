@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * host: what this machine offers for a measurement, and the choice of one NIC and one GPU from it.
+ */
+#ifndef GP_HOST_H
+#define GP_HOST_H
+
+#include "cuda.h"
+#include "err.h"
+#include "rdma.h"
+#include "topo.h"
+
+struct gp_host {
+	char name[64];
+	char kernel[128];
+	struct gp_cuda *cuda; /* NULL: not there, cuda_error says why */
+	struct gp_error cuda_error;
+	struct gp_cuda_versions cuda_versions;
+	struct gp_gpu gpus[GP_GPU_MAX];
+	int n_gpus;
+	struct gp_nic nics[GP_NIC_MAX];
+	int n_nics;
+	struct gp_topo *topo;
+};
+
+/* Look at this machine. No GPU and no NIC are no errors; `with_cuda` false leaves CUDA alone. */
+int gp_host_open(bool with_cuda, struct gp_host *host, struct gp_error *err);
+void gp_host_close(struct gp_host *host);
+
+struct gp_choice {
+	const struct gp_nic *nic;
+	const struct gp_gpu *gpu; /* NULL: none asked for, or none there */
+	bool gpu_declined;	  /* --gpu none, or no path uses one */
+	enum gp_class distance;	  /* GP_CLASS_UNKNOWN without a GPU */
+	struct gp_error no_gpu;	  /* why gpu is NULL although it was not declined */
+};
+
+/*
+ * Choose. Empty words mean: the nearest to the other one; both empty: the closest pair whose port
+ * is active. `gpu` is an ordinal, a PCI address, a UUID or "none". A GPU or NIC that is named and
+ * not there is GP_EXIT_MISSING; so is having no active NIC at all. That there is no GPU is not: see
+ * no_gpu.
+ */
+int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
+		   struct gp_choice *choice, struct gp_error *err);
+
+/* The `client` and `server` object of the record; a new reference. */
+json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * loop: see loop.h. The hot part is one always_inline body, made into named instances whose
+ * constants fold its branches. A lane is one QP and its walk; work requests are prepared once, and
+ * posting a batch only moves the addresses on. A window of tx_depth messages slides and is never
+ * drained; the clock is read when completions have arrived.
+ */
+#include "loop.h"
+#include "stop.h"
+#include "units.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct gp_op gp_ops[] = {
+	{"write", IBV_WR_RDMA_WRITE, true},
+	{"read", IBV_WR_RDMA_READ, false},
+	{0},
+};
+
+struct gp_walk gp_walk_plan(uint64_t bytes, uint64_t size, int lanes, int batch)
+{
+	uint64_t stride = size < 64 ? 64 : gp_align_up(size, 64);
+	uint64_t slots = bytes / stride / (uint64_t)lanes;
+
+	return (struct gp_walk){.lanes = lanes,
+				.size = size,
+				.stride = stride,
+				.slots = slots - slots % (uint64_t)batch};
+}
+
+uint64_t gp_walk_begin(const struct gp_walk *walk, int lane)
+{
+	return (uint64_t)lane * walk->slots * walk->stride;
+}
+
+/* A peer that is gone is looked for after this long without a completion. */
+#define QUIET_NS (GP_NS_PER_S / 10)
+
+enum gp_look gp_round_look(const struct gp_round *round, uint64_t idle_since_ns,
+			   struct gp_error *err)
+{
+	uint64_t idle_ns = gp_now_ns() - idle_since_ns;
+
+	if (gp_stop_requested()) {
+		gp_error_set(err, GP_EXIT_FAILED, "interrupted");
+		return GP_LOOK_FAIL;
+	}
+	if (round->until_message && gp_wire_readable(round->control_fd))
+		return GP_LOOK_END;
+	if (idle_ns > QUIET_NS && round->control_fd >= 0 && gp_wire_hung_up(round->control_fd)) {
+		gp_error_set(err, GP_EXIT_FAILED, "the peer went away in the middle of a round");
+		gp_error_advise(err, "it ended or was killed: look at its last lines there");
+		return GP_LOOK_FAIL;
+	}
+	/* A passive side gives the other, which knows more, the time to say it first. */
+	if ((double)idle_ns > round->timeout_s * (round->until_message ? 2e9 : 1e9)) {
+		gp_error_set(err, GP_EXIT_FAILED, "RDMA %s of %llu bytes: no progress for %.1f s",
+			     round->op->name, (unsigned long long)round->size,
+			     (double)idle_ns / 1e9);
+		gp_error_advise(err, "the peer or the link is stuck; --timeout sets the limit");
+		return GP_LOOK_FAIL;
+	}
+	return GP_LOOK_GO_ON;
+}
+
+int gp_round_wc_error(const struct gp_round *round, const struct ibv_wc *wc, struct gp_error *err)
+{
+	struct gp_error waited = {0};
+
+	/* The NIC may tell of a dead peer before TCP does: give TCP a moment. */
+	if (round->control_fd >= 0 && wc->status != IBV_WC_LOC_PROT_ERR) {
+		gp_wait_fd(round->control_fd, POLLRDHUP, gp_deadline(0.5), "hang-up", &waited);
+		if (gp_wire_hung_up(round->control_fd)) {
+			gp_error_set(err, GP_EXIT_FAILED,
+				     "the peer went away in the middle of a round (%s)",
+				     ibv_wc_status_str(wc->status));
+			gp_error_advise(err,
+					"it ended or was killed: look at its last lines there");
+			return -1;
+		}
+	}
+	return gp_error_code(err, GP_EXIT_FAILED, GP_SPACE_WC, (int)wc->status,
+			     ibv_wc_status_str(wc->status), "ibv_poll_cq",
+			     "RDMA %s of %llu bytes on QP 0x%x, vendor error 0x%x", round->op->name,
+			     (unsigned long long)round->size, wc->qp_num, wc->vendor_err);
+}
+
+struct lane {
+	struct ibv_qp *qp;
+	struct ibv_send_wr *wr; /* `batch` of them, chained post_list at a time */
+	struct ibv_sge *sge;
+	uint64_t offset, begin, end; /* the walk */
+	uint64_t posted;
+	int in_flight;
+};
+
+struct loop {
+	const struct gp_direct *d;
+	const struct gp_round *round;
+	struct lane *lanes;
+	uint64_t completed;
+};
+
+static void lane_prepare(struct lane *lane, const struct gp_direct *d, const struct gp_op *op)
+{
+	for (int i = 0; i < d->batch; i++) {
+		bool last = (i + 1) % d->post_list == 0;
+
+		lane->sge[i] = (struct ibv_sge){.length = (uint32_t)d->walk.size, .lkey = d->lkey};
+		lane->wr[i] = (struct ibv_send_wr){
+			.wr_id = (uintptr_t)lane,
+			.next = last ? NULL : &lane->wr[i + 1],
+			.sg_list = &lane->sge[i],
+			.num_sge = 1,
+			.opcode = op->opcode,
+			.send_flags = (i + 1) % d->cq_mod == 0 ? IBV_SEND_SIGNALED : 0,
+			.wr.rdma.rkey = d->rkey,
+		};
+	}
+}
+
+static void loop_free(struct loop *loop)
+{
+	for (int i = 0; loop->lanes && i < loop->d->walk.lanes; i++) {
+		free(loop->lanes[i].wr);
+		free(loop->lanes[i].sge);
+	}
+	free(loop->lanes);
+	loop->lanes = NULL;
+}
+
+static int loop_prepare(struct loop *loop, struct gp_error *err)
+{
+	const struct gp_direct *d = loop->d;
+
+	loop->lanes = calloc((size_t)d->walk.lanes, sizeof(*loop->lanes));
+	for (int i = 0; loop->lanes && i < d->walk.lanes; i++) {
+		struct lane *lane = &loop->lanes[i];
+
+		lane->qp = d->qp[i];
+		lane->wr = calloc((size_t)d->batch, sizeof(*lane->wr));
+		lane->sge = calloc((size_t)d->batch, sizeof(*lane->sge));
+		if (!lane->wr || !lane->sge)
+			return gp_error_set(err, GP_EXIT_FAILED, "out of memory for requests");
+		lane->begin = lane->offset = gp_walk_begin(&d->walk, i);
+		lane->end = lane->begin + d->walk.slots * d->walk.stride;
+		lane_prepare(lane, d, loop->round->op);
+	}
+	if (!loop->lanes)
+		return gp_error_set(err, GP_EXIT_FAILED, "out of memory for requests");
+	return 0;
+}
+
+/* Move the addresses of one batch on and post it. Returns 0 or an errno value. */
+static inline __attribute__((always_inline)) int lane_post(struct lane *lane,
+							   const struct gp_direct *d)
+{
+	uint64_t offset = lane->offset, stride = d->walk.stride;
+	struct ibv_send_wr *bad;
+
+	for (int i = 0; i < d->batch; i++) {
+		lane->sge[i].addr = d->local_addr + offset;
+		lane->wr[i].wr.rdma.remote_addr = d->remote_addr + offset;
+		offset += stride;
+	}
+	lane->offset = offset == lane->end ? lane->begin : offset;
+	lane->posted += (uint64_t)d->batch;
+	lane->in_flight += d->batch;
+	for (int i = 0; i < d->batch; i += d->post_list) {
+		int code = ibv_post_send(lane->qp, &lane->wr[i], &bad);
+
+		if (__builtin_expect(code != 0, 0))
+			return code;
+	}
+	return 0;
+}
+
+static int post_failed(const struct loop *loop, int code, struct gp_error *err)
+{
+	return gp_error_errno(err, GP_EXIT_FAILED, code, "ibv_post_send",
+			      "RDMA %s of %llu bytes, tx-depth %d", loop->round->op->name,
+			      (unsigned long long)loop->round->size, loop->d->tx_depth);
+}
+
+#define POLL_BATCH 16
+/* The idle branch looks at the clock once in so many empty polls. */
+#define IDLE_POLLS 1024
+
+/* A passive side has no end of its own: it looks for the message that ends it this often. */
+#define LOOK_NS (GP_NS_PER_S / 500)
+
+/* The deadline has come: it is the round's end, or only time to look. -1: failed. */
+static __attribute__((noinline)) int loop_deadline(const struct loop *loop, uint64_t now,
+						   uint64_t *deadline_ns, struct gp_error *err)
+{
+	enum gp_look look;
+
+	if (!loop->round->until_message)
+		return 0;
+	look = gp_round_look(loop->round, now, err);
+	if (look == GP_LOOK_GO_ON)
+		*deadline_ns = now + LOOK_NS;
+	return look == GP_LOOK_FAIL ? -1 : 0;
+}
+
+/*
+ * Post and complete until the round is over. `by_time` is a constant at each call: the other
+ * kind of ending is not in the code. Sets *end_ns to when the last completion that counts came,
+ * and loop->completed to how many messages there were until then.
+ */
+static inline __attribute__((always_inline)) int loop_body(struct loop *loop, const bool by_time,
+							   uint64_t start_ns, uint64_t *end_ns,
+							   struct gp_error *err)
+{
+	const struct gp_direct *d = loop->d;
+	uint64_t deadline_ns =
+		start_ns + (loop->round->until_message ? LOOK_NS : loop->round->duration_ns);
+	const uint64_t target = loop->round->messages;
+	struct ibv_wc wc[POLL_BATCH];
+	uint64_t posted = 0, now = start_ns;
+	unsigned idle = 0;
+	int code;
+
+	/* Breadth first, so that every QP has work at once. */
+	for (int depth = d->batch; depth <= d->tx_depth; depth += d->batch)
+		for (int i = 0; i < d->walk.lanes; i++) {
+			if (!by_time && posted >= target)
+				break;
+			code = lane_post(&loop->lanes[i], d);
+			if (code)
+				return post_failed(loop, code, err);
+			posted += (uint64_t)d->batch;
+		}
+	for (;;) {
+		int n = ibv_poll_cq(d->cq, POLL_BATCH, wc);
+
+		if (__builtin_expect(n < 0, 0))
+			return gp_error_errno(err, GP_EXIT_FAILED, -n, "ibv_poll_cq", " ");
+		if (n == 0) {
+			if (__builtin_expect(++idle % IDLE_POLLS != 0, 1))
+				continue;
+			switch (gp_round_look(loop->round, now, err)) {
+			case GP_LOOK_FAIL:
+				return -1;
+			case GP_LOOK_END:
+				*end_ns = now;
+				return 0;
+			case GP_LOOK_GO_ON:
+				continue;
+			}
+		}
+		now = gp_now_ns();
+		if (by_time && __builtin_expect(now >= deadline_ns, 0) &&
+		    loop_deadline(loop, now, &deadline_ns, err) < 0)
+			return -1;
+		for (int i = 0; i < n; i++) {
+			struct lane *lane = (struct lane *)(uintptr_t)wc[i].wr_id;
+
+			if (__builtin_expect(wc[i].status != IBV_WC_SUCCESS, 0))
+				return gp_round_wc_error(loop->round, &wc[i], err);
+			loop->completed += (uint64_t)d->cq_mod;
+			lane->in_flight -= d->cq_mod;
+			if (lane->in_flight + d->batch > d->tx_depth)
+				continue;
+			if (by_time ? now >= deadline_ns : posted >= target)
+				continue;
+			code = lane_post(lane, d);
+			if (__builtin_expect(code != 0, 0))
+				return post_failed(loop, code, err);
+			posted += (uint64_t)d->batch;
+		}
+		*end_ns = now;
+		if (by_time ? now >= deadline_ns : loop->completed >= target)
+			return 0;
+	}
+}
+
+static __attribute__((noinline)) int loop_by_time(struct loop *loop, uint64_t start_ns,
+						  uint64_t *end_ns, struct gp_error *err)
+{
+	return loop_body(loop, true, start_ns, end_ns, err);
+}
+
+static __attribute__((noinline)) int loop_by_messages(struct loop *loop, uint64_t start_ns,
+						      uint64_t *end_ns, struct gp_error *err)
+{
+	return loop_body(loop, false, start_ns, end_ns, err);
+}
+
+/* Take in what was in flight when the window closed; it is not part of the figure. */
+static int loop_drain(struct loop *loop, struct gp_error *err)
+{
+	struct gp_round round = *loop->round;
+	uint64_t last_ns = gp_now_ns();
+	struct ibv_wc wc;
+	int left = 0;
+	unsigned idle = 0;
+
+	round.until_message = false;
+	for (int i = 0; i < loop->d->walk.lanes; i++)
+		left += loop->lanes[i].in_flight;
+	while (left > 0) {
+		int n = ibv_poll_cq(loop->d->cq, 1, &wc);
+
+		if (n < 0)
+			return gp_error_errno(err, GP_EXIT_FAILED, -n, "ibv_poll_cq", " ");
+		if (n == 0) {
+			if (++idle % IDLE_POLLS == 0 &&
+			    gp_round_look(&round, last_ns, err) == GP_LOOK_FAIL)
+				return -1;
+			continue;
+		}
+		if (wc.status != IBV_WC_SUCCESS)
+			return gp_round_wc_error(&round, &wc, err);
+		last_ns = gp_now_ns();
+		left -= loop->d->cq_mod;
+	}
+	return 0;
+}
+
+int gp_loop_run(const struct gp_direct *direct, const struct gp_round *round,
+		struct gp_moved *moved, struct gp_error *err)
+{
+	struct loop loop = {.d = direct, .round = round};
+	uint64_t start_ns, end_ns;
+	int rc = loop_prepare(&loop, err);
+
+	if (rc == 0) {
+		start_ns = end_ns = gp_now_ns();
+		rc = round->messages ? loop_by_messages(&loop, start_ns, &end_ns, err)
+				     : loop_by_time(&loop, start_ns, &end_ns, err);
+	}
+	if (rc == 0)
+		rc = loop_drain(&loop, err);
+	if (rc == 0) {
+		*moved = (struct gp_moved){.messages = loop.completed,
+					   .bytes = loop.completed * direct->walk.size,
+					   .ns = end_ns - start_ns,
+					   .lanes = direct->walk.lanes};
+		for (int i = 0; i < direct->walk.lanes; i++) {
+			moved->lane_messages[i] = loop.lanes[i].posted;
+			moved->all_messages += loop.lanes[i].posted;
+		}
+	}
+	loop_free(&loop);
+	if (rc == 0 && round->ended)
+		rc = round->ended(round->ended_arg, moved, err);
+	return rc;
+}

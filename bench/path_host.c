@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* path_host: page-locked host memory on both sides. No GPU is in the path: what NIC and wire do. */
+#include "path.h"
+
+static int host_open(struct gp_rig *rig, struct gp_error *err)
+{
+	if (gp_rig_open_region(rig, err) < 0)
+		return -1;
+	return gp_rig_register_region(rig, "host memory", err);
+}
+
+static const struct gp_need needs[] = {
+	{"registration", GP_AT_EACH_SIDE},
+	{"data", GP_AT_EACH_SINK},
+	{NULL},
+};
+
+const struct gp_path gp_path_host = {
+	.name = "host",
+	.help = "page-locked host memory on both sides: what NIC and wire can do without a GPU",
+	.needs = needs,
+	.queues = gp_direct_queues,
+	.open = host_open,
+	.ready = gp_direct_ready,
+	.walk = gp_direct_walk,
+	.run = gp_direct_run,
+	.close = gp_direct_close,
+};

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * session_serve: the server's half of a session; the requests are listed in session.c. A request
+ * that fails is answered with the error and leaves the session as it was; the session ends when
+ * the client closes the channel, breaks the protocol, or is silent for too long.
+ */
+#include "session.h"
+#include "side.h"
+#include "stop.h"
+#include "units.h"
+#include "version.h"
+#include "wire.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define PATHS_MAX 8
+
+struct server {
+	int fd;
+	const struct gp_serve_limits *limits;
+	struct gp_bw_options opt;
+	struct gp_host host;
+	struct gp_choice choice;
+	bool started;
+	struct gp_rdma rdma;
+	enum gp_connect_way way;
+	struct gp_end end;
+	struct gp_rig rig[PATHS_MAX]; /* by place in gp_paths[] */
+	struct gp_task task;	      /* the round that is prepared */
+	bool round_open;
+	struct gp_moved moved; /* by us in it */
+};
+
+/* Each handler returns the answer, or NULL with err set. */
+typedef json_t *handler_fn(struct server *server, const json_t *request, struct gp_error *err);
+
+static json_t *protocol_error(struct gp_error *err, const char *what)
+{
+	gp_error_set(err, GP_EXIT_FAILED, "the client's request %s", what);
+	return NULL;
+}
+
+static json_t *handle_start(struct server *server, const json_t *request, struct gp_error *err)
+{
+	struct gp_bw_options *opt = &server->opt;
+
+	if (server->started)
+		return protocol_error(err, "to start came twice");
+	if (gp_options_from_json(&gp_bw_table, json_object_get(request, "options"), GP_OPT_WIRE,
+				 opt, err) < 0 ||
+	    gp_bw_options_finish(opt, 0, err) < 0)
+		return NULL;
+	if (gp_host_open(gp_bw_uses_gpu(opt), &server->host, err) < 0)
+		return NULL;
+	server->started = true;
+	if (gp_host_choose(&server->host, opt->server_nic,
+			   gp_bw_uses_gpu(opt) ? opt->server_gpu : "none", &server->choice,
+			   err) < 0)
+		return NULL;
+	if (server->choice.gpu &&
+	    gp_cuda_use(server->host.cuda, server->choice.gpu->ordinal, err) < 0)
+		return NULL;
+	server->end = (struct gp_end){.side = GP_SERVER,
+				      .opt = opt,
+				      .cuda = server->host.cuda,
+				      .gpu = server->choice.gpu,
+				      .no_gpu = server->choice.no_gpu,
+				      .rdma = &server->rdma};
+	return json_pack("{s:o s:b}", "host", gp_host_describe(&server->host, &server->choice),
+			 "has_address", server->choice.nic->address[0] != '\0');
+}
+
+static struct gp_rig *find_rig(struct server *server, const json_t *request,
+			       const struct gp_path **path)
+{
+	const char *name = json_string_value(json_object_get(request, "path"));
+
+	for (int i = 0; name && gp_paths[i] && i < PATHS_MAX; i++)
+		if (strcmp(gp_paths[i]->name, name) == 0) {
+			*path = gp_paths[i];
+			return &server->rig[i];
+		}
+	return NULL;
+}
+
+/* A path's region. Its bounce slots are small beside it. */
+static uint64_t path_bytes(const struct server *server)
+{
+	return gp_bw_region_bytes(&server->opt) * (server->opt.bidirectional ? 2 : 1);
+}
+
+/* All open paths together must be within --max-bytes. */
+static int check_bytes(const struct server *server, struct gp_error *err)
+{
+	uint64_t bytes = path_bytes(server), limit = server->limits->max_bytes, taken = 0;
+	char asked[32], allowed[32];
+
+	for (int i = 0; i < PATHS_MAX; i++)
+		taken += server->rig[i].path ? bytes : 0;
+	if (bytes > limit || taken > limit - bytes) {
+		gp_error_set(err, GP_EXIT_MISSING,
+			     "the session asks for %s more memory, over the server's --max-bytes "
+			     "%s",
+			     gp_size_write(bytes, asked, sizeof(asked)),
+			     gp_size_write(limit, allowed, sizeof(allowed)));
+		gp_error_advise(err, "lower --region, --size or --qp, or raise --max-bytes there");
+		return -1;
+	}
+	return 0;
+}
+
+static int open_nic(struct server *server, const json_t *request, struct gp_error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "way"));
+	enum gp_connect_way way = GP_CONNECT_CM;
+
+	if (name && strcmp(name, gp_connect_name(GP_CONNECT_TCP)) == 0)
+		way = GP_CONNECT_TCP;
+	if (server->rdma.ctx && way == server->way)
+		return 0;
+	if (server->rdma.ctx)
+		return gp_error_set(err, GP_EXIT_FAILED, "the way to connect changed");
+	server->way = way;
+	return gp_rdma_open(server->choice.nic, way == GP_CONNECT_CM, &server->rdma, err);
+}
+
+/* Answer with our half, then wait for the client's QPs; "connected" tells it how that went. */
+static int answer_and_connect(struct server *server, struct gp_rig *rig, json_t *info,
+			      const json_t *peer_info, struct gp_error *err)
+{
+	json_t *answer = json_pack("{s:o s:o s:o}", "memory", gp_rig_describe(rig), "facts",
+				   gp_facts_to_json(&rig->facts), "connect", info);
+	int rc = gp_wire_send(server->fd, answer, gp_deadline(server->opt.timeout_s), err);
+
+	json_decref(answer);
+	if (rc < 0)
+		return -1;
+	if (gp_connect_finish(rig->conn, peer_info, server->fd, err) < 0)
+		return -1;
+	return rig->path->ready(rig, err);
+}
+
+static json_t *handle_open(struct server *server, const json_t *request, struct gp_error *err)
+{
+	const json_t *peer = json_object_get(request, "connect");
+	const struct gp_path *path;
+	struct gp_rig *rig = find_rig(server, request, &path);
+	json_t *info, *next = NULL, *answer = NULL;
+
+	if (!server->started || !server->choice.nic || !rig || rig->path)
+		return protocol_error(err, "to open a path makes no sense here");
+	if (open_nic(server, request, err) < 0 || check_bytes(server, err) < 0 ||
+	    gp_rig_open(path, &server->end, rig, err) < 0)
+		return NULL;
+	if (gp_rig_set_remote(rig, json_object_get(request, "memory"), err) < 0 ||
+	    gp_side_prepare_connection(rig, server->way, &info, err) < 0) {
+		gp_rig_close(rig);
+		return NULL;
+	}
+	answer_and_connect(server, rig, info, peer, err);
+	if (err->set)
+		gp_rig_close(rig);
+	/* The answer to `open` is sent: what follows answers the next request, which is either
+	 * "connected", or anything else from a client that has given up. */
+	if (gp_wire_receive(server->fd, gp_deadline(2 * server->opt.timeout_s), &next, err) == 0)
+		answer = json_object();
+	json_decref(next);
+	return err->set ? (json_decref(answer), NULL) : answer;
+}
+
+/* The passive side takes part: run until the client says `end`, which stays to be read. */
+static int take_part(struct server *server, struct gp_error *err)
+{
+	struct gp_task *task = &server->task;
+
+	server->moved = (struct gp_moved){0};
+	if (!task->round.two_way && !task->rig->path->both_sides_run)
+		return 0;
+	return task->rig->path->run(task->rig, &task->round, &server->moved, err);
+}
+
+static json_t *handle_round(struct server *server, const json_t *request, struct gp_error *err)
+{
+	const char *op_name = json_string_value(json_object_get(request, "op"));
+	json_int_t size = json_integer_value(json_object_get(request, "size"));
+	const struct gp_path *path;
+	struct gp_rig *rig = find_rig(server, request, &path);
+	const struct gp_op *op = NULL;
+	bool asked_for = false;
+
+	for (int i = 0; op_name && gp_ops[i].name; i++)
+		if (strcmp(gp_ops[i].name, op_name) == 0)
+			op = &gp_ops[i];
+	for (int i = 0; i < server->opt.size.n; i++)
+		asked_for = asked_for || server->opt.size.bytes[i] == (uint64_t)size;
+	if (!rig || !rig->path || !op || !asked_for)
+		return protocol_error(err, "for a round makes no sense here");
+	server->task = (struct gp_task){
+		.rig = rig,
+		.round = {.op = op,
+			  .size = (uint64_t)size,
+			  .number =
+				  (uint32_t)json_integer_value(json_object_get(request, "number")),
+			  .initiator = server->opt.bidirectional,
+			  .two_way = server->opt.bidirectional,
+			  .timeout_s = server->opt.timeout_s,
+			  .control_fd = server->fd,
+			  .until_message = true},
+		.seed = (uint64_t)json_integer_value(json_object_get(request, "seed")),
+	};
+	if (gp_task_prepare(&server->task, err) < 0)
+		return NULL;
+	server->round_open = true;
+	return json_object();
+}
+
+static json_t *counters_to_json(const struct gp_counters *c)
+{
+	return json_pack("{s:I s:I s:I s:I}", "sent_bytes", (json_int_t)c->sent_bytes,
+			 "received_bytes", (json_int_t)c->received_bytes, "sent_packets",
+			 (json_int_t)c->sent_packets, "received_packets",
+			 (json_int_t)c->received_packets);
+}
+
+static json_t *handle_end(struct server *server, const json_t *request, struct gp_error *err)
+{
+	struct gp_task *task = &server->task;
+	struct gp_counters counted;
+	struct gp_check check = {0};
+	struct gp_moved theirs;
+
+	if (!task->rig)
+		return protocol_error(err, "ends a round that was not begun");
+	if (gp_moved_from_json(json_object_get(request, "moved"), &theirs, err) < 0)
+		return NULL;
+	gp_task_count(task, &counted);
+	if (gp_task_check(task, gp_task_mover_is_peer(task) ? &theirs : &server->moved, &check,
+			  err) < 0)
+		return NULL;
+	task->rig = NULL;
+	return json_pack("{s:o s:{s:I s:I s:I} s:o}", "moved", gp_moved_to_json(&server->moved),
+			 "check", "checked", (json_int_t)check.checked_bytes, "wrong",
+			 (json_int_t)check.wrong_bytes, "first", (json_int_t)check.first_wrong,
+			 "counters", counters_to_json(&counted));
+}
+
+static json_t *handle_close(struct server *server, const json_t *request, struct gp_error *err)
+{
+	const struct gp_path *path;
+	struct gp_rig *rig = find_rig(server, request, &path);
+
+	if (!rig)
+		return protocol_error(err, "closes no path");
+	server->task = (struct gp_task){0};
+	gp_rig_close(rig);
+	return json_object();
+}
+
+static const struct {
+	const char *name;
+	handler_fn *handle;
+} handlers[] = {
+	{"start", handle_start}, {"open", handle_open},	  {"round", handle_round},
+	{"end", handle_end},	 {"close", handle_close},
+};
+
+static json_t *dispatch(struct server *server, const json_t *request, struct gp_error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "do"));
+
+	for (size_t i = 0; name && i < sizeof(handlers) / sizeof(handlers[0]); i++)
+		if (strcmp(handlers[i].name, name) == 0)
+			return handlers[i].handle(server, request, err);
+	return protocol_error(err, "is not known");
+}
+
+/* Longest silence of a client that is well: it may be filling, running or checking. */
+static uint64_t silence_deadline(const struct server *server)
+{
+	const struct gp_bw_options *opt = &server->opt;
+	double round_s = opt->iters ? 86400 : opt->duration_s;
+
+	if (!server->started)
+		return gp_deadline(server->limits->timeout_s);
+	return gp_deadline(2 * gp_side_patience_s(opt) + opt->timeout_s + round_s);
+}
+
+/* Read a request, answer it. 1: go on; 0: the client has left; -1: the session is broken. */
+static int serve_request(struct server *server, struct gp_error *err)
+{
+	struct gp_error failed = {0};
+	json_t *request, *answer;
+	uint64_t deadline_ns = silence_deadline(server);
+	int rc;
+
+	if (gp_wait_fd(server->fd, POLLIN, deadline_ns, "request from the client", err) < 0)
+		return -1;
+	if (gp_wire_receive(server->fd, deadline_ns, &request, err) < 0) {
+		if (!gp_wire_hung_up(server->fd) || server->task.rig)
+			return -1;
+		*err = (struct gp_error){0};
+		return 0;
+	}
+	server->round_open = false;
+	answer = dispatch(server, request, &failed);
+	json_decref(request);
+	deadline_ns = gp_deadline(server->limits->timeout_s);
+	if (!answer) {
+		rc = gp_wire_send_error(server->fd, &failed, deadline_ns, err);
+		return rc < 0 ? -1 : 1;
+	}
+	rc = gp_wire_send(server->fd, answer, deadline_ns, err);
+	json_decref(answer);
+	return rc < 0 ? -1 : 1;
+}
+
+/* A round whose answer is out runs here, so that the client can begin; should it fail, the error
+ * answers the client's next request. */
+static int serve_round(struct server *server, struct gp_error *err)
+{
+	struct gp_error failed = {0};
+	json_t *request;
+
+	server->round_open = false;
+	if (take_part(server, &failed) == 0)
+		return 1;
+	server->task = (struct gp_task){0};
+	if (gp_wire_receive(server->fd, gp_deadline(server->opt.timeout_s), &request, err) < 0) {
+		*err = failed; /* what broke the round says more than that the client left */
+		return -1;
+	}
+	json_decref(request);
+	return gp_wire_send_error(server->fd, &failed, gp_deadline(server->opt.timeout_s), err) < 0
+		       ? -1
+		       : 1;
+}
+
+int gp_session_serve(int fd, const struct gp_serve_limits *limits, struct gp_error *err)
+{
+	struct server server = {.fd = fd, .limits = limits};
+	char client_version[64];
+	int rc = 1;
+
+	if (gp_wire_hello(fd, gp_version, gp_deadline(limits->timeout_s), client_version,
+			  sizeof(client_version), err) < 0)
+		return -1;
+	gp_options_default(&gp_bw_table, &server.opt);
+	while (rc > 0)
+		rc = server.round_open ? serve_round(&server, err) : serve_request(&server, err);
+	for (int i = 0; i < PATHS_MAX; i++)
+		gp_rig_close(&server.rig[i]);
+	gp_rdma_close(&server.rdma);
+	gp_host_close(&server.host);
+	return rc;
+}

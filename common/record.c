@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* record: see record.h. */
+#include "record.h"
+#include "units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SCHEMA "gdrproof/result/1"
+
+void gp_record_init(struct gp_record *record, const char *version)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+
+	*record = (struct gp_record){.limit.gbytes_per_s = NAN};
+	snprintf(record->tool, sizeof(record->tool), "gdrproof %s", version);
+	gmtime_r(&now, &utc);
+	strftime(record->started, sizeof(record->started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void gp_record_free(struct gp_record *record)
+{
+	for (int i = 0; i < record->n_cells; i++)
+		free(record->cells[i].rounds);
+	free(record->cells);
+	free(record->thresholds);
+	json_decref(record->command);
+	json_decref(record->client);
+	json_decref(record->server);
+	json_decref(record->connection);
+	*record = (struct gp_record){0};
+}
+
+char *gp_cell_id(const struct gp_cell *cell, char *buf, size_t size)
+{
+	char bytes[32];
+
+	snprintf(buf, size, "%s/%s%s/%s/q%d/t%d/%s/%s-%s/%s-%s", cell->path,
+		 cell->op[0] ? cell->op : "-", cell->two_way ? "+" : "",
+		 gp_size_write(cell->size, bytes, sizeof(bytes)), cell->qps, cell->tx_depth,
+		 cell->placement, cell->gpu, cell->nic, cell->server_gpu, cell->server_nic);
+	return buf;
+}
+
+int gp_cell_add_round(struct gp_cell *cell, const struct gp_round_value *value)
+{
+	size_t count = (size_t)cell->n_rounds + 1;
+	struct gp_round_value *more = realloc(cell->rounds, count * sizeof(*more));
+
+	if (!more)
+		return -1;
+	more[cell->n_rounds++] = *value;
+	cell->rounds = more;
+	return 0;
+}
+
+int gp_record_add_threshold(struct gp_record *record, const struct gp_threshold *threshold)
+{
+	size_t count = (size_t)record->n_thresholds + 1;
+	struct gp_threshold *more = realloc(record->thresholds, count * sizeof(*more));
+
+	if (!more)
+		return -1;
+	more[record->n_thresholds++] = *threshold;
+	record->thresholds = more;
+	return 0;
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *text(const char *value)
+{
+	return value[0] ? json_string(value) : json_null();
+}
+
+static json_t *object(json_t *value)
+{
+	return value ? json_incref(value) : json_null();
+}
+
+static json_t *summary_to_json(const struct gp_summary *s)
+{
+	json_t *ci = isfinite(s->lo) ? json_pack("[f f]", s->lo, s->hi) : json_null();
+
+	return json_pack("{s:o s:o s:o s:o}", "median", number(s->median), "min", number(s->min),
+			 "max", number(s->max), "ci95", ci);
+}
+
+static json_t *rounds_to_json(const struct gp_cell *cell)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < cell->n_rounds; i++) {
+		const struct gp_round_value *r = &cell->rounds[i];
+
+		json_array_append_new(array, json_pack("{s:f s:I s:f s:I}", "gbytes_per_s",
+						       r->gbytes_per_s, "bytes",
+						       (json_int_t)r->bytes, "seconds", r->seconds,
+						       "messages", (json_int_t)r->messages));
+	}
+	return array;
+}
+
+/* `used` is the path that the evidence lets one say was used: none where it contradicts. */
+static json_t *path_to_json(const struct gp_cell *cell)
+{
+	bool used = cell->n_rounds > 0 && cell->verdict != GP_CONTRADICTED &&
+		    cell->verdict != GP_UNAVAILABLE;
+
+	return json_pack("{s:s s:o}", "requested", cell->path, "used",
+			 used ? json_string(cell->path) : json_null());
+}
+
+static json_t *cell_to_json(const struct gp_cell *cell)
+{
+	json_t *json = json_object();
+	json_t *error = gp_error_to_json(&cell->error);
+	char id[300];
+
+	json_object_set_new(json, "id", json_string(gp_cell_id(cell, id, sizeof(id))));
+	json_object_set_new(json, "path", path_to_json(cell));
+	json_object_set_new(json, "op", text(cell->op));
+	json_object_set_new(json, "size",
+			    cell->size ? json_integer((json_int_t)cell->size) : json_null());
+	json_object_set_new(json, "qps", json_integer(cell->qps));
+	json_object_set_new(json, "tx_depth", json_integer(cell->tx_depth));
+	json_object_set_new(json, "bidirectional", json_boolean(cell->two_way));
+	json_object_set_new(json, "placement", json_pack("{s:s}", "asked", cell->placement));
+	json_object_set_new(json, "gpu", text(cell->gpu));
+	json_object_set_new(json, "nic", text(cell->nic));
+	json_object_set_new(json, "server_gpu", text(cell->server_gpu));
+	json_object_set_new(json, "server_nic", text(cell->server_nic));
+	json_object_set_new(json, "rounds", rounds_to_json(cell));
+	json_object_set_new(json, "summary",
+			    cell->n_rounds ? summary_to_json(&cell->summary) : json_null());
+	json_object_set_new(json, "of_limit", number(cell->of_limit));
+	json_object_set_new(json, "vs_bounce", number(cell->vs_bounce));
+	json_object_set_new(json, "verdict", json_string(gp_verdict_name(cell->verdict)));
+	json_object_set_new(json, "reason", text(cell->reason));
+	json_object_set_new(json, "error", error ? error : json_null());
+	json_object_set_new(json, "evidence", gp_facts_to_json(&cell->facts));
+	json_object_set_new(json, "verify",
+			    json_pack("{s:I s:I}", "bytes_checked", (json_int_t)cell->checked_bytes,
+				      "bytes_wrong", (json_int_t)cell->wrong_bytes));
+	return json;
+}
+
+static json_t *thresholds_to_json(const struct gp_record *record)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < record->n_thresholds; i++) {
+		const struct gp_threshold *t = &record->thresholds[i];
+
+		json_array_append_new(array,
+				      json_pack("{s:s s:f s:s s:o s:b}", "name", t->name, "wanted",
+						t->wanted, "cell", t->cell, "measured",
+						number(t->measured), "met", (int)t->met));
+	}
+	return array;
+}
+
+json_t *gp_record_to_json(const struct gp_record *record)
+{
+	const struct gp_limit_note *limit = &record->limit;
+	json_t *json = json_object(), *cells = json_array();
+	json_t *error = gp_error_to_json(&record->error);
+
+	for (int i = 0; i < record->n_cells; i++)
+		json_array_append_new(cells, cell_to_json(&record->cells[i]));
+	json_object_set_new(json, "schema", json_string(SCHEMA));
+	json_object_set_new(json, "tool", json_string(record->tool));
+	json_object_set_new(json, "started", json_string(record->started));
+	json_object_set_new(json, "command", object(record->command));
+	json_object_set_new(json, "client", object(record->client));
+	json_object_set_new(json, "server", object(record->server));
+	json_object_set_new(json, "connection", object(record->connection));
+	json_object_set_new(json, "limit",
+			    isfinite(limit->gbytes_per_s)
+				    ? json_pack("{s:f s:s s:s}", "gbytes_per_s",
+						limit->gbytes_per_s, "bound_by", limit->bound_by,
+						"detail", limit->detail)
+				    : json_null());
+	json_object_set_new(json, "cells", cells);
+	json_object_set_new(json, "thresholds", thresholds_to_json(record));
+	json_object_set_new(json, "error", error ? error : json_null());
+	json_object_set_new(json, "exit_code", json_integer(record->exit_code));
+	return json;
+}
+
+int gp_record_write(const struct gp_record *record, const char *file, struct gp_error *err)
+{
+	bool to_stdout = strcmp(file, "-") == 0;
+	json_t *json = gp_record_to_json(record);
+	FILE *out = to_stdout ? stdout : fopen(file, "we");
+	int rc = 0, code = errno;
+
+	if (!out) {
+		json_decref(json);
+		return gp_error_errno(err, GP_EXIT_FAILED, code, "fopen", "%s, for the record",
+				      file);
+	}
+	if (json_dumpf(json, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0 ||
+	    fputc('\n', out) == EOF || fflush(out) != 0) {
+		code = errno;
+		rc = gp_error_errno(err, GP_EXIT_FAILED, code, "write", "%s, the record", file);
+	}
+	if (!to_stdout && fclose(out) != 0 && rc == 0)
+		rc = gp_error_errno(err, GP_EXIT_FAILED, errno, "close", "%s, the record", file);
+	json_decref(json);
+	return rc;
+}

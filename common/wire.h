@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wire: the control channel. Frames of a 4-byte big-endian length and that many bytes of JSON (one
+ * object) over TCP. A bound on every length and on every wait; nothing the peer sends is trusted.
+ *
+ * What the messages mean is session's business; only the hello and the form of an error are known
+ * here. All failures are GP_EXIT_FAILED unless said otherwise.
+ */
+#ifndef GP_WIRE_H
+#define GP_WIRE_H
+
+#include "err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Raised whenever a message changes its meaning; both ends must have the same. */
+#define GP_WIRE_PROTOCOL 1
+
+#define GP_WIRE_FRAME_MAX (1024 * 1024)
+
+/* Connect to host:port. On success *fd is a non-blocking socket that the caller closes. */
+int gp_wire_connect(const char *host, int port, double timeout_s, int *fd, struct gp_error *err);
+
+/* Listen on `address` (empty: all) and `port`. GP_EXIT_USAGE for an address that is none. */
+int gp_wire_listen(const char *address, int port, int *fd, struct gp_error *err);
+
+/* Wait for a client, without bound (the one wait that has none: a server's idle state), until a
+ * stop is asked for: then *fd is -1 and 0 is returned. `peer` gets "192.0.2.1". */
+int gp_wire_accept(int listen_fd, double timeout_s, int *fd, char *peer, size_t peer_size,
+		   struct gp_error *err);
+
+/* Send one object. Takes no reference. */
+int gp_wire_send(int fd, const json_t *message, uint64_t deadline_ns, struct gp_error *err);
+
+/* Receive one object, for the caller to json_decref. */
+int gp_wire_receive(int fd, uint64_t deadline_ns, json_t **message, struct gp_error *err);
+
+/* Send `request` (the reference is stolen) and wait for the answer. An answer with an "error"
+ * member becomes `err`, with `peer_side` as its side. */
+int gp_wire_call(int fd, json_t *request, const char *peer_side, uint64_t deadline_ns,
+		 json_t **answer, struct gp_error *err);
+
+/* Answer with an error object. */
+int gp_wire_send_error(int fd, const struct gp_error *failure, uint64_t deadline_ns,
+		       struct gp_error *err);
+
+/* True where the peer has sent something, or hung up: without waiting, and without reading it. */
+bool gp_wire_readable(int fd);
+bool gp_wire_hung_up(int fd);
+
+/*
+ * Exchange the hello: both sides send theirs, then read the other's. A peer that speaks another
+ * protocol number, or none at all, is refused with a line that names both versions.
+ * `version` is this program's; `peer_version` gets the other's.
+ */
+int gp_wire_hello(int fd, const char *version, uint64_t deadline_ns, char *peer_version,
+		  size_t size, struct gp_error *err);
+
+#endif
