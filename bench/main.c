@@ -11,7 +11,6 @@
 static const struct gp_command *const commands[] = {
 	&gp_cmd_serve,
 	&gp_cmd_bw,
-	&gp_cmd_path,
 	&gp_cmd_topo,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

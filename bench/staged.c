@@ -205,22 +205,28 @@ void gp_staging_close(struct gp_rig *rig)
 {
 	struct gp_staging *st = rig->staging;
 	struct gp_cuda *cuda = rig->end->cuda;
+	bool hung = false;
 
 	if (!st)
 		return;
 	for (int kind = 0; kind < 2; kind++) {
-		gp_cuda_stream_destroy(cuda, st->stream[kind]);
-		for (int i = 0; i < SLOTS; i++)
+		hung = gp_cuda_stream_destroy(cuda, st->stream[kind]) < 0 || hung;
+		for (int i = 0; i < SLOTS && !hung; i++)
 			gp_cuda_event_destroy(cuda, st->slot[kind][i].event);
 	}
 	gp_rdma_deregister(rig->mr);
 	rig->mr = NULL;
+	rig->staging = NULL;
+	if (hung) {
+		/* A copy that never ends still has the slots and the region: leave them to it. */
+		rig->region = (struct gp_region){0};
+		return;
+	}
 	if (st->host) {
 		gp_cuda_unpin(cuda, st->host);
 		munmap(st->host, st->host_bytes);
 	}
 	free(st);
-	rig->staging = NULL;
 }
 
 /* ---- talking to the peer ---- */

@@ -24,36 +24,36 @@ struct gp_cuda; /* the loaded libraries: a struct of function pointers */
 
 /* One GPU as CUDA and NVML tell. A tri-state int is 1 yes, 0 no, -1 not told. */
 struct gp_gpu {
-	int ordinal;   /* CUDA's, after CUDA_VISIBLE_DEVICES */
-	char name[96]; /* "NVIDIA H200" */
-	char bdf[16];  /* PCI address in sysfs form, lower case: "0000:18:00.0" */
-	char uuid[48]; /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"; empty where not told */
-	int gdr;       /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED (116) */
-	int dma_buf;   /* CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED (124) */
+	int ordinal;	      /* CUDA's, after CUDA_VISIBLE_DEVICES */
+	char name[96];	      /* "NVIDIA H200" */
+	char bdf[16];	      /* PCI address in sysfs form, lower case: "0000:18:00.0" */
+	char uuid[48];	      /* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"; empty where not told */
+	int gdr;	      /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED (116) */
+	int dma_buf;	      /* CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED (124) */
 	int host_page_tables; /* ..._PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES (100): the GPU
 				 shares the CPU's page tables, so ibv_reg_mr may take a device
 				 pointer without any peer-memory client */
-	int integrated;       /* CU_DEVICE_ATTRIBUTE_INTEGRATED (18) */
+	int integrated;	      /* CU_DEVICE_ATTRIBUTE_INTEGRATED (18) */
 	int flush_options;    /* 117: bit 0 host call, bit 1 memops; -1 not told */
 	int writes_ordering;  /* 118: 0 none, 100 owner, 200 all devices; -1 not told */
 	int cc_major, cc_minor;
-	uint64_t memory_bytes;      /* total; 0 where not told */
-	uint64_t bar1_total_bytes;  /* NVML; 0 where not told */
+	uint64_t memory_bytes;	   /* total; 0 where not told */
+	uint64_t bar1_total_bytes; /* NVML; 0 where not told */
 	uint64_t bar1_used_bytes;
 };
 
 /* What the driver says of a pointer (cuPointerGetAttribute 2, 8, 9, 15). */
 struct gp_cuda_pointer {
 	int memory_type; /* 1 host, 2 device, 3 array, 4 unified; 0: not a CUDA pointer */
-	int is_managed;  /* 1, 0, -1 not told */
-	int ordinal;     /* device that it belongs to, -1 not told */
+	int is_managed;	 /* 1, 0, -1 not told */
+	int ordinal;	 /* device that it belongs to, -1 not told */
 	int gdr_capable; /* 1, 0, -1 not told */
 };
 
 /* Versions, as 1000 * major + 10 * minor (12090 is 12.9); 0 where not told. */
 struct gp_cuda_versions {
-	int runtime;       /* of the libcudart that was loaded */
-	int driver;        /* highest CUDA that the driver supports */
+	int runtime;	      /* of the libcudart that was loaded */
+	int driver;	      /* highest CUDA that the driver supports */
 	char runtime_lib[64]; /* "libcudart.so.13", empty where none was found */
 };
 
@@ -103,9 +103,13 @@ void gp_cuda_unpin(struct gp_cuda *cuda, void *host_ptr);
 int gp_cuda_copy(struct gp_cuda *cuda, void *dst, const void *src, uint64_t bytes,
 		 struct gp_error *err);
 
-/* Streams (non-blocking) and events (no timing), on the current GPU. Opaque; destroy takes NULL. */
+/*
+ * Streams (non-blocking) and events (no timing), on the current GPU. Opaque; destroy takes NULL.
+ * Destroying a stream waits for its copies, at most 2 s: -1 where one hangs. The stream then stays,
+ * and so must the memory that it works on.
+ */
 int gp_cuda_stream_create(struct gp_cuda *cuda, void **stream, struct gp_error *err);
-void gp_cuda_stream_destroy(struct gp_cuda *cuda, void *stream);
+int gp_cuda_stream_destroy(struct gp_cuda *cuda, void *stream);
 int gp_cuda_event_create(struct gp_cuda *cuda, void **event, struct gp_error *err);
 void gp_cuda_event_destroy(struct gp_cuda *cuda, void *event);
 
