@@ -1,31 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds build/gdrproof. `make help` lists the targets. Variants: SAN=address or SAN=undefined go
-# to a build directory of their own; V=1 prints the commands.
+# Builds build/gdrproof. `make help` lists the targets. SAN=address or SAN=undefined builds the same
+# with a sanitizer, in a directory of its own; CC=clang likewise with BUILD=...; V=1 shows commands.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-CC ?= gcc
-SAN ?=
-BUILD ?= build$(if $(SAN),/$(SAN))
-WERROR ?= 1
-V ?= 0
+CC = gcc
+SAN =
+BUILD = build$(if $(SAN),/$(SAN))
+WERROR = 1
+V = 0
 Q = $(if $(filter 1,$(V)),,@)
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PKGS = libibverbs librdmacm jansson hwloc yaml-0.1 libsodium
+CUDA_HOME ?= /usr/local/cuda
 
-CFLAGS ?= -O2 -g
+CFLAGS = -O2 -g
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(filter 1,$(WERROR)),-Werror)
 SANFLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -Icommon -Ibench -MMD -MP $(PKG_CFLAGS) $(SANFLAGS) \
-	$(CFLAGS)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lnuma -ldl -lm -lpthread
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -Icommon -Ibench -MMD -MP $(PKG_CFLAGS) \
+	$(SANFLAGS) $(CFLAGS)
 
 SRC = $(wildcard common/*.c bench/*.c)
 OBJ = $(SRC:%.c=$(BUILD)/%.o)
 TESTED = $(filter-out $(BUILD)/bench/main.o,$(OBJ))
 UNIT = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+ABI = $(if $(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h),$(BUILD)/unit/abi_cuda)
+FUZZ = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(BUILD)/gdrproof
 
@@ -40,15 +43,64 @@ $(BUILD)/%.o: %.c
 
 # The version changes without any source changing: only version.o carries it.
 $(BUILD)/bench/version.o: ALL_CFLAGS += -DGP_VERSION='"$(VERSION)"'
+$(BUILD)/bench/version.o: $(BUILD)/version
+$(BUILD)/version: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' >$@
 
-$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(TESTED)
+$(BUILD)/unit/test_%: $(BUILD)/tests/unit/test_%.o $(TESTED)
 	@mkdir -p $(@D)
 	@echo "  LD      $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
--include $(wildcard tests/emu/emu.mk)
+# Our cuda.h must not stand in the toolkit's place: -iquote, not -I.
+$(BUILD)/unit/abi_cuda: tests/unit/abi_cuda.c common/cuda_abi.h
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) -std=gnu11 $(WARN) -iquote common -isystem $(CUDA_HOME)/include -o $@ $<
 
-unit: $(UNIT)
+# Fuzz targets are compiled whole with clang's libFuzzer; `replay` runs a corpus without it.
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(SRC) $(wildcard common/*.h bench/*.h)
+	@mkdir -p $(@D)
+	@echo "  FUZZ    $@"
+	$(Q)clang -std=gnu11 -D_GNU_SOURCE $(WARN) -Icommon -Ibench $(PKG_CFLAGS) -O1 -g \
+		-DGP_VERSION='"fuzz"' -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -o $@ $< \
+		$(filter-out bench/main.c,$(SRC)) $(LIBS)
 
+include tests/emu/emu.mk
+
+unit: $(UNIT) $(ABI)
+fuzz: $(FUZZ)
+
+check:
+	scripts/check
+
+install: $(BUILD)/gdrproof
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/gdrproof $(DESTDIR)$(PREFIX)/bin/gdrproof
+
+format:
+	clang-format -i $(wildcard common/*.[ch] bench/*.[ch] tests/*/*.[ch])
+
+lab:
+	scripts/lab shell
+
+clean:
+	rm -rf $(filter-out build/lab,$(wildcard build/*))
+
+help:
+	@echo "all      $(BUILD)/gdrproof (the default)"
+	@echo "check    every test: scripts/check"
+	@echo "unit     the unit tests' programs under $(BUILD)/unit"
+	@echo "emu      the emulated GPU under $(BUILD)/emu"
+	@echo "fuzz     the fuzz targets under $(BUILD)/fuzz (clang)"
+	@echo "install  to DESTDIR/PREFIX ($(DESTDIR)$(PREFIX))"
+	@echo "lab      a shell in the virtual lab"
+	@echo "format   clang-format over all sources"
+	@echo "clean    remove what was built (the lab's kernel stays)"
+
+FORCE:
+.PHONY: all unit fuzz emu check install format lab clean help FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d)

@@ -27,7 +27,7 @@ struct topo_options {
 static const struct gp_option rows[] = {
 	ROW(from, "SRC",
 	    "hwloc XML, pasted `nvidia-smi topo -m`, NCCL topology dump, or a capture "
-	    "directory, in place of this host"),
+	    "directory, in place of this host; `-`: text from standard input"),
 	ROW(json, "FILE",
 	    "write the topology as JSON, `-` for standard output (the table then goes "
 	    "to standard error)"),
@@ -319,7 +319,7 @@ static int results_write(const struct gp_topo *topo, const struct topo_options *
 
 static int run(int argc, char **argv, struct gp_error *err)
 {
-	struct topo_options values;
+	struct topo_options values = {.from = ""};
 	struct gp_topo *topo = NULL;
 	const char *words[1];
 	int n_words = 0, rc;

@@ -91,6 +91,16 @@ static bool is_gpu_path(const struct gp_cell *cell)
 	return path && path->needs_gpu && path != &gp_path_bounce;
 }
 
+/* Thresholds are for the GPU paths; where none was measured, for what was. */
+static bool is_held(const struct gp_record *record, const struct gp_cell *cell)
+{
+	bool any_gpu = false;
+
+	for (int i = 0; i < record->n_cells; i++)
+		any_gpu = any_gpu || (is_gpu_path(&record->cells[i]) && record->cells[i].n_rounds);
+	return cell->n_rounds && is_gpu_path(cell) == any_gpu;
+}
+
 int gp_plan_judge(const struct gp_bw_options *opt, struct gp_record *record, struct gp_error *err)
 {
 	const struct {
@@ -109,7 +119,7 @@ int gp_plan_judge(const struct gp_bw_options *opt, struct gp_record *record, str
 			const struct gp_cell *cell = &record->cells[i];
 			struct gp_threshold t = {.wanted = rows[r].wanted};
 
-			if (!is_gpu_path(cell) || !cell->n_rounds)
+			if (!is_held(record, cell))
 				continue;
 			snprintf(t.name, sizeof(t.name), "%s", rows[r].name);
 			gp_cell_id(cell, t.cell, sizeof(t.cell));

@@ -30,7 +30,8 @@ int gp_plan_add_cells(const struct gp_bw_options *opt, const struct gp_path *pat
 /* Fill summary, of_limit and vs_bounce of every cell that has rounds. */
 void gp_plan_summarize(struct gp_record *record);
 
-/* Hold the cells against the thresholds; a GPU path is any but host and bounce. */
+/* Hold the GPU paths' cells (any but host and bounce) against the thresholds; where none was
+ * measured, all cells. */
 int gp_plan_judge(const struct gp_bw_options *opt, struct gp_record *record, struct gp_error *err);
 
 /* The exit code, and in record->error the one line for it where it is not 0. */

@@ -22,6 +22,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -572,6 +573,8 @@ static int turn(struct staged *s, struct gp_error *err)
 	}
 	if (progress)
 		s->last_progress_ns = gp_now_ns();
+	else
+		sched_yield(); /* the copies' and the NIC's own threads may need this CPU */
 	return progress;
 }
 
@@ -622,7 +625,9 @@ static int run_window(struct staged *s, uint64_t start_ns, struct tally *tally,
 			tally->chunks = tally->pipe->done;
 			tally->end_ns = s->last_progress_ns;
 		}
-		if (by_time && rc && s->last_progress_ns >= deadline_ns)
+		/* However short the round: one message at least. */
+		if (by_time && rc && s->last_progress_ns >= deadline_ns &&
+		    tally->chunks >= s->cut.per_message)
 			return 0;
 		if (tally->pipe && tally->pipe->limit == tally->pipe->done)
 			return 0; /* by messages */

@@ -86,7 +86,15 @@ static void ratio_text(double value, double scale, const char *unit, int digits,
 		snprintf(buf, size, "-");
 }
 
-#define ROW "%-8s %-6s %-6s %7s  %-17s %8s  %9s  %-12s "
+#define ROW "%-8s %-6s %-6s %8s  %-20s %8s  %9s  %-12s "
+
+/* Nothing was measured: it can't be had, it failed, or what failed before it ended the run. */
+static const char *unmeasured(const struct gp_cell *cell)
+{
+	if (cell->verdict == GP_UNAVAILABLE)
+		return "not available: ";
+	return cell->error.set ? "failed: " : "not measured";
+}
 
 static void print_cell(const struct gp_cell *cell, FILE *out)
 {
@@ -106,13 +114,10 @@ static void print_cell(const struct gp_cell *cell, FILE *out)
 	ratio_text(show ? cell->vs_bounce : NAN, 1, "x", 2, bounce, sizeof(bounce));
 	fprintf(out, ROW, cell->path, op,
 		cell->size ? gp_size_write(cell->size, size, sizeof(size)) : "-", median, range,
-		limit, bounce,
-		cell->verdict == GP_UNAVAILABLE ? "" : gp_verdict_name(cell->verdict));
-	if (cell->verdict == GP_UNAVAILABLE)
-		fprintf(out, "not available: %s\n",
-			gp_error_line(&cell->error, line, sizeof(line)));
-	else if (cell->error.set)
-		fprintf(out, "failed: %s\n", gp_error_line(&cell->error, line, sizeof(line)));
+		limit, bounce, cell->n_rounds ? gp_verdict_name(cell->verdict) : "");
+	if (cell->error.set || !cell->n_rounds)
+		fprintf(out, "%s%s\n", unmeasured(cell),
+			cell->error.set ? gp_error_line(&cell->error, line, sizeof(line)) : "");
 	else
 		fprintf(out, "%s\n", cell->placement);
 }

@@ -71,24 +71,17 @@ char *gp_bytes_write(uint64_t bytes, char *buf, size_t size)
 
 char *gp_rate_write(double gbytes_per_s, char *buf, size_t size)
 {
-	int digits;
+	int digits = 2;
 
 	if (!isfinite(gbytes_per_s) || gbytes_per_s < 0) {
 		snprintf(buf, size, "-");
 		return buf;
 	}
-	if (gbytes_per_s >= 99.95)
-		digits = 0;
-	else if (gbytes_per_s >= 9.995)
-		digits = 1;
-	else if (gbytes_per_s >= 0.9995)
-		digits = 2;
-	else if (gbytes_per_s >= 0.09995)
-		digits = 3;
-	else if (gbytes_per_s >= 0.009995)
-		digits = 4;
-	else
-		digits = 5;
+	/* Three significant digits: one decimal less for each power of ten over 1, after rounding. */
+	for (double v = gbytes_per_s; v >= 9.995 && digits > 0; v /= 10)
+		digits--;
+	for (double v = gbytes_per_s; v > 0 && v < 0.9995 && digits < 9; v *= 10)
+		digits++;
 	snprintf(buf, size, "%.*f", digits, gbytes_per_s);
 	return buf;
 }
