@@ -192,6 +192,31 @@ static int measure(struct run *run, struct gp_error *err)
 	return rc < 0 ? -1 : gp_plan_judge(&run->opt, &run->record, err);
 }
 
+/* The lesser of both sides' limits; where either is not known there is none. */
+static void note_limit(struct run *run)
+{
+	const json_t *hosts[] = {run->record.client, run->record.server};
+	struct gp_limit_note *limit = &run->record.limit;
+	double least = INFINITY;
+
+	for (int i = 0; i < 2; i++) {
+		const json_t *json = json_object_get(hosts[i], "limit");
+		const json_t *value = json_object_get(json, "gbytes_per_s");
+		const char *bound_by = json_string_value(json_object_get(json, "bound_by"));
+		const char *detail = json_string_value(json_object_get(json, "detail"));
+		double rate = json_is_number(value) ? json_number_value(value) : (double)NAN;
+
+		if (rate >= least)
+			continue;
+		least = rate;
+		limit->gbytes_per_s = rate;
+		snprintf(limit->bound_by, sizeof(limit->bound_by), "%s", bound_by ? bound_by : "");
+		snprintf(limit->detail, sizeof(limit->detail), "%s", detail ? detail : "");
+		if (isnan(rate))
+			return;
+	}
+}
+
 static int prepare(struct run *run, const char *server, struct gp_error *err)
 {
 	bool gpu = gp_bw_uses_gpu(&run->opt);
@@ -206,6 +231,7 @@ static int prepare(struct run *run, const char *server, struct gp_error *err)
 	if (gp_session_open(server, &run->opt, &run->host, &run->choice, &run->session, err) < 0)
 		return -1;
 	run->record.server = json_incref(run->session.server);
+	note_limit(run);
 	return 0;
 }
 

@@ -48,14 +48,13 @@ static const struct gp_option_table table = {
 };
 
 /* A broken session is this client's trouble, not the server's: say it and go on. */
-static bool serve_one(int fd, const char *peer, const struct serve_options *opt,
+static bool serve_one(int fd, const char *peer, const struct gp_serve_limits *limits,
 		      struct gp_error *err)
 {
-	struct gp_serve_limits limits = {.max_bytes = opt->max_bytes, .timeout_s = opt->timeout_s};
 	char line[1024];
 
 	fprintf(stderr, "gdrproof: client %s\n", peer);
-	if (gp_session_serve(fd, &limits, err) == 0) {
+	if (gp_session_serve(fd, limits, err) == 0) {
 		fprintf(stderr, "gdrproof: client %s: done\n", peer);
 		return true;
 	}
@@ -64,7 +63,8 @@ static bool serve_one(int fd, const char *peer, const struct serve_options *opt,
 	return false;
 }
 
-static int serve_clients(int listen_fd, const struct serve_options *opt, struct gp_error *err)
+static int serve_clients(int listen_fd, const struct gp_serve_limits *limits, bool once,
+			 struct gp_error *err)
 {
 	while (!gp_stop_requested()) {
 		struct gp_error failed = {0};
@@ -72,13 +72,13 @@ static int serve_clients(int listen_fd, const struct serve_options *opt, struct 
 		bool good;
 		int fd;
 
-		if (gp_wire_accept(listen_fd, opt->timeout_s, &fd, peer, sizeof(peer), err) < 0)
+		if (gp_wire_accept(listen_fd, limits->timeout_s, &fd, peer, sizeof(peer), err) < 0)
 			return -1;
 		if (fd < 0)
 			break;
-		good = serve_one(fd, peer, opt, &failed);
+		good = serve_one(fd, peer, limits, &failed);
 		close(fd);
-		if (!opt->once)
+		if (!once)
 			continue;
 		if (!good)
 			*err = failed;
@@ -90,21 +90,30 @@ static int serve_clients(int listen_fd, const struct serve_options *opt, struct 
 static int run(int argc, char **argv, struct gp_error *err)
 {
 	struct serve_options opt = {0};
+	struct gp_serve_limits limits = {0};
+	struct gp_wire_key key;
 	const char *words[1];
+	char size[32];
 	int n_words, listen_fd, rc;
 
 	gp_options_default(&table, &opt);
 	if (gp_options_parse(&table, argc, argv, &opt, NULL, words, 0, &n_words, err) < 0)
 		return -1;
+	limits.max_bytes = opt.max_bytes;
+	limits.timeout_s = opt.timeout_s;
+	if (opt.psk_file[0]) {
+		if (gp_wire_key_read(opt.psk_file, &key, err) < 0)
+			return -1;
+		limits.key = &key;
+	}
 	gp_stop_install();
 	if (gp_wire_listen(opt.bind, opt.port, &listen_fd, err) < 0)
 		return -1;
-	fprintf(stderr,
-		"gdrproof %s serves on %s port %d; anyone who reaches it may use up to "
-		"%llu MiB here\n",
+	fprintf(stderr, "gdrproof %s serves on %s port %d; %s may use up to %s of memory here\n",
 		gp_version, opt.bind[0] ? opt.bind : "all addresses", opt.port,
-		(unsigned long long)(opt.max_bytes / GP_MIB));
-	rc = serve_clients(listen_fd, &opt, err);
+		limits.key ? "who knows the key" : "anyone who reaches it",
+		gp_size_write(opt.max_bytes, size, sizeof(size)));
+	rc = serve_clients(listen_fd, &limits, opt.once, err);
 	close(listen_fd);
 	return rc < 0 ? GP_EXIT_FAILED : GP_EXIT_OK;
 }

@@ -147,6 +147,44 @@ int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
 	return choice->nic ? 0 : choose_first_nic(host, choice, err);
 }
 
+/* RoCE v2 in IPv6 packets where the interface's address is one. */
+static enum gp_wire wire_of(const struct gp_nic *nic)
+{
+	if (!nic->ethernet)
+		return GP_WIRE_INFINIBAND;
+	return strchr(nic->address, ':') ? GP_WIRE_ROCE_V2_IPV6 : GP_WIRE_ROCE_V2_IPV4;
+}
+
+/* The narrowest link on the way up is what counts. */
+static void pcie_limit(const struct gp_topo_device *device, const char *name,
+		       struct gp_limit *limit)
+{
+	const struct gp_link *link;
+
+	*limit = (struct gp_limit){0};
+	if (!device)
+		return;
+	link = device->narrowed ? &device->narrowest : &device->link;
+	if (link->gts > 0 && link->width > 0)
+		gp_limit_pcie(name, link->gts, link->width, device->max_payload_bytes, false,
+			      limit);
+}
+
+void gp_host_limit(const struct gp_host *host, const struct gp_choice *choice,
+		   struct gp_limit *limit)
+{
+	const struct gp_nic *nic = choice->nic;
+	int n = gp_topo_nic_find(host->topo, nic->name);
+	int g = choice->gpu ? gp_topo_gpu_find(host->topo, choice->gpu->bdf) : -1;
+	struct gp_limit limits[3];
+
+	gp_limit_wire(nic->rate_gbits_per_s, nic->speed_code, nic->mtu, wire_of(nic), nic->software,
+		      &limits[0]);
+	pcie_limit(n >= 0 ? gp_topo_nic(host->topo, n) : NULL, nic->name, &limits[1]);
+	pcie_limit(g >= 0 ? gp_topo_gpu(host->topo, g) : NULL, "the GPU", &limits[2]);
+	gp_limit_least(limits, 3, limit);
+}
+
 static json_t *text_or_null(const char *text)
 {
 	return text[0] ? json_string(text) : json_null();
@@ -182,15 +220,26 @@ static json_t *describe_nic(const struct gp_host *host, const struct gp_nic *nic
 			 text_or_null(nic->netdev), "firmware", text_or_null(nic->firmware));
 }
 
+static json_t *describe_limit(const struct gp_host *host, const struct gp_choice *choice)
+{
+	struct gp_limit limit;
+
+	gp_host_limit(host, choice, &limit);
+	return json_pack("{s:o s:s s:s}", "gbytes_per_s",
+			 limit.known ? json_real(limit.gbytes_per_s) : json_null(), "bound_by",
+			 limit.bound_by, "detail", limit.detail);
+}
+
 json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice)
 {
-	return json_pack("{s:s s:s s:o s:o s:o s:{s:o s:o s:o}}", "host", host->name, "kernel",
+	bool known = choice->gpu && choice->distance != GP_CLASS_UNKNOWN;
+
+	return json_pack("{s:s s:s s:o s:o s:o s:o s:{s:o s:o s:o}}", "host", host->name, "kernel",
 			 host->kernel, "gpu", describe_gpu(host, choice->gpu), "nic",
 			 describe_nic(host, choice->nic), "distance",
-			 choice->gpu && choice->distance != GP_CLASS_UNKNOWN
-				 ? json_string(gp_class_name(choice->distance))
-				 : json_null(),
-			 "cuda", "runtime", number_or_null(host->cuda_versions.runtime, 0),
-			 "driver", number_or_null(host->cuda_versions.driver, 0), "library",
+			 known ? json_string(gp_class_name(choice->distance)) : json_null(),
+			 "limit", describe_limit(host, choice), "cuda", "runtime",
+			 number_or_null(host->cuda_versions.runtime, 0), "driver",
+			 number_or_null(host->cuda_versions.driver, 0), "library",
 			 text_or_null(host->cuda_versions.runtime_lib));
 }

@@ -7,6 +7,7 @@
 
 #include "cuda.h"
 #include "err.h"
+#include "limit.h"
 #include "rdma.h"
 #include "topo.h"
 
@@ -43,6 +44,10 @@ struct gp_choice {
  */
 int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
 		   struct gp_choice *choice, struct gp_error *err);
+
+/* What this side's NIC port, and the PCIe links of NIC and GPU, let through in one direction. */
+void gp_host_limit(const struct gp_host *host, const struct gp_choice *choice,
+		   struct gp_limit *limit);
 
 /* The `client` and `server` object of the record; a new reference. */
 json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice);

@@ -69,6 +69,9 @@ int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
 		    const struct gp_host *host, const struct gp_choice *choice,
 		    struct gp_session *session, struct gp_error *err)
 {
+	struct gp_wire_self self = {.version = gp_version};
+	struct gp_wire_key key;
+
 	*session = (struct gp_session){
 		.fd = -1,
 		.end = {.side = GP_CLIENT,
@@ -81,10 +84,15 @@ int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
 	gp_error_side(&session->end.no_gpu, "client");
 	if (getrandom(&session->nonce, sizeof(session->nonce), 0) < 0)
 		return gp_error_set(err, GP_EXIT_FAILED, "getrandom failed");
+	if (opt->psk_file[0]) {
+		if (gp_wire_key_read(opt->psk_file, &key, err) < 0)
+			return -1;
+		self.key = &key;
+	}
 	if (gp_wire_connect(host_name, opt->port, opt->timeout_s, &session->fd, err) < 0)
 		return -1;
-	if (gp_wire_hello(session->fd, gp_version, gp_deadline(opt->timeout_s),
-			  session->server_version, sizeof(session->server_version), err) == 0 &&
+	if (gp_wire_hello(session->fd, &self, gp_deadline(opt->timeout_s), session->server_version,
+			  sizeof(session->server_version), err) == 0 &&
 	    start(session, choice->nic, err) == 0)
 		return 0;
 	gp_session_close(session);

@@ -9,6 +9,7 @@
 
 #include "host.h"
 #include "path.h"
+#include "wire.h"
 
 struct gp_session {
 	int fd; /* -1: closed */
@@ -53,6 +54,7 @@ int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struc
 struct gp_serve_limits {
 	uint64_t max_bytes;
 	double timeout_s;
+	const struct gp_wire_key *key; /* NULL: any client is served */
 };
 
 /* Serve one client on a connected control channel until it leaves. 0 where it left in order. */

@@ -338,11 +338,12 @@ static int serve_round(struct server *server, struct gp_error *err)
 
 int gp_session_serve(int fd, const struct gp_serve_limits *limits, struct gp_error *err)
 {
+	struct gp_wire_self self = {.server = true, .version = gp_version, .key = limits->key};
 	struct server server = {.fd = fd, .limits = limits};
 	char client_version[64];
 	int rc = 1;
 
-	if (gp_wire_hello(fd, gp_version, gp_deadline(limits->timeout_s), client_version,
+	if (gp_wire_hello(fd, &self, gp_deadline(limits->timeout_s), client_version,
 			  sizeof(client_version), err) < 0)
 		return -1;
 	gp_options_default(&gp_bw_table, &server.opt);

@@ -5,12 +5,14 @@
 #include "units.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -305,33 +307,160 @@ bool gp_wire_hung_up(int fd)
 	return (ready_events(fd) & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-int gp_wire_hello(int fd, const char *version, uint64_t deadline_ns, char *peer_version,
-		  size_t size, struct gp_error *err)
+/* A peer's word, cut to fit, with nothing in it that could move a terminal's cursor. */
+static void take_version(const char *text, char *out, size_t size)
 {
-	json_t *mine = json_pack("{s:i s:s}", "gdrproof", GP_WIRE_PROTOCOL, "version", version);
-	json_t *theirs = NULL, *protocol;
-	const char *their_version;
-	int rc = gp_wire_send(fd, mine, deadline_ns, err);
-
-	json_decref(mine);
-	if (rc < 0 || gp_wire_receive(fd, deadline_ns, &theirs, err) < 0)
-		return -1;
-	protocol = json_object_get(theirs, "gdrproof");
-	their_version = json_string_value(json_object_get(theirs, "version"));
-	snprintf(peer_version, size, "%s", their_version ? their_version : "unknown");
-	for (char *p = peer_version; *p; p++)
+	snprintf(out, size, "%s", text ? text : "unknown");
+	for (char *p = out; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = ' ';
+}
+
+int gp_wire_key_read(const char *file, struct gp_wire_key *key, struct gp_error *err)
+{
+	unsigned char text[4097];
+	FILE *f = fopen(file, "re");
+	size_t n;
+
+	if (!f)
+		return gp_error_errno(err, GP_EXIT_USAGE, errno, "fopen", "--psk-file %s", file);
+	n = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	if (n == sizeof(text))
+		return gp_error_set(err, GP_EXIT_USAGE, "--psk-file %s: over 4096 bytes", file);
+	while (n > 0 && isspace(text[n - 1]))
+		n--;
+	if (n == 0)
+		return gp_error_set(err, GP_EXIT_USAGE, "--psk-file %s: no key in it", file);
+	crypto_generichash(key->bytes, sizeof(key->bytes), text, n, NULL, 0);
+	sodium_memzero(text, sizeof(text));
+	return 0;
+}
+
+#define NONCE_BYTES 16
+
+/* What a proof is made over. */
+struct proof_text {
+	char role; /* so that nobody can send a proof back to its maker */
+	unsigned char client_nonce[NONCE_BYTES], server_nonce[NONCE_BYTES];
+};
+
+static void make_proof(const struct gp_wire_key *key, const struct proof_text *text,
+		       char hex[2 * crypto_auth_BYTES + 1])
+{
+	unsigned char mac[crypto_auth_BYTES];
+
+	crypto_auth(mac, (const unsigned char *)text, sizeof(*text), key->bytes);
+	sodium_bin2hex(hex, 2 * crypto_auth_BYTES + 1, mac, sizeof(mac));
+}
+
+static int send_proof(int fd, const char *hex, uint64_t deadline_ns, struct gp_error *err)
+{
+	json_t *json = json_pack("{s:s}", "proof", hex);
+	int rc = gp_wire_send(fd, json, deadline_ns, err);
+
+	json_decref(json);
+	return rc;
+}
+
+static int check_proof(int fd, const char *expected, uint64_t deadline_ns, struct gp_error *err)
+{
+	struct gp_error ignored = {0};
+	const char *proof;
+	json_t *json;
+	bool good;
+
+	if (gp_wire_receive(fd, deadline_ns, &json, err) < 0)
+		return -1;
+	proof = json_string_value(json_object_get(json, "proof"));
+	good = proof && strlen(proof) == strlen(expected) &&
+	       sodium_memcmp(proof, expected, strlen(expected)) == 0;
+	json_decref(json);
+	if (good)
+		return 0;
+	gp_error_set(err, GP_EXIT_FAILED, "the other end does not know the key of --psk-file");
+	gp_error_advise(err, "both ends need the same file");
+	gp_wire_send_error(fd, err, deadline_ns, &ignored);
+	return -1;
+}
+
+/* The client shows that it knows the key, then the server. */
+static int exchange_proofs(int fd, const struct gp_wire_self *self, struct proof_text *text,
+			   uint64_t deadline_ns, struct gp_error *err)
+{
+	char client[2 * crypto_auth_BYTES + 1], server[2 * crypto_auth_BYTES + 1];
+
+	text->role = 'c';
+	make_proof(self->key, text, client);
+	text->role = 's';
+	make_proof(self->key, text, server);
+	if (self->server)
+		return check_proof(fd, client, deadline_ns, err) < 0
+			       ? -1
+			       : send_proof(fd, server, deadline_ns, err);
+	return send_proof(fd, client, deadline_ns, err) < 0
+		       ? -1
+		       : check_proof(fd, server, deadline_ns, err);
+}
+
+/* Read the other's hello: its version, and its nonce, empty where it has no key. */
+static int read_hello(const json_t *hello, const struct gp_wire_self *self, char *peer_version,
+		      size_t size, const char **nonce, struct gp_error *err)
+{
+	const json_t *protocol = json_object_get(hello, "gdrproof");
+
+	take_version(json_string_value(json_object_get(hello, "version")), peer_version, size);
+	*nonce = json_string_value(json_object_get(hello, "nonce"));
 	if (!json_is_integer(protocol))
-		rc = gp_error_set(err, GP_EXIT_FAILED, "the other end is not gdrproof");
-	else if (json_integer_value(protocol) != GP_WIRE_PROTOCOL) {
-		rc = gp_error_set(err, GP_EXIT_FAILED,
-				  "the other end is gdrproof %.40s with protocol %d, this is "
-				  "gdrproof %s with protocol %d",
-				  peer_version, (int)json_integer_value(protocol), version,
-				  GP_WIRE_PROTOCOL);
+		return gp_error_set(err, GP_EXIT_FAILED, "the other end is not gdrproof");
+	if (json_integer_value(protocol) != GP_WIRE_PROTOCOL) {
+		gp_error_set(err, GP_EXIT_FAILED,
+			     "the other end is gdrproof %.40s with protocol %d, this is gdrproof "
+			     "%s with protocol %d",
+			     peer_version, (int)json_integer_value(protocol), self->version,
+			     GP_WIRE_PROTOCOL);
 		gp_error_advise(err, "install the same version on both hosts");
+		return -1;
 	}
-	json_decref(theirs);
+	if (!self->key == !*nonce)
+		return 0;
+	gp_error_set(err, GP_EXIT_FAILED, "%s has a key (--psk-file), %s has none",
+		     self->key ? "this end" : "the other end",
+		     self->key ? "the other end" : "this end");
+	gp_error_advise(err, "give both ends the same --psk-file");
+	return -1;
+}
+
+int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns, char *peer_version,
+		  size_t size, struct gp_error *err)
+{
+	struct proof_text text = {0};
+	unsigned char *mine = self->server ? text.server_nonce : text.client_nonce;
+	unsigned char *other = self->server ? text.client_nonce : text.server_nonce;
+	char nonce[2 * NONCE_BYTES + 1];
+	json_t *hello =
+		json_pack("{s:i s:s}", "gdrproof", GP_WIRE_PROTOCOL, "version", self->version);
+	const char *their_nonce;
+	int rc;
+
+	if (self->key) {
+		randombytes_buf(mine, NONCE_BYTES);
+		json_object_set_new(
+			hello, "nonce",
+			json_string(sodium_bin2hex(nonce, sizeof(nonce), mine, NONCE_BYTES)));
+	}
+	rc = gp_wire_send(fd, hello, deadline_ns, err);
+	json_decref(hello);
+	if (rc < 0 || gp_wire_receive(fd, deadline_ns, &hello, err) < 0)
+		return -1;
+	rc = read_hello(hello, self, peer_version, size, &their_nonce, err);
+	if (rc == 0 && self->key) {
+		if (sodium_hex2bin(other, NONCE_BYTES, their_nonce, strlen(their_nonce), NULL, NULL,
+				   NULL) != 0)
+			rc = gp_error_set(err, GP_EXIT_FAILED, "the other end's nonce is none");
+		else
+			rc = exchange_proofs(fd, self, &text, deadline_ns, err);
+	}
+	json_decref(hello);
 	return rc;
 }

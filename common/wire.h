@@ -49,12 +49,28 @@ int gp_wire_send_error(int fd, const struct gp_error *failure, uint64_t deadline
 bool gp_wire_readable(int fd);
 bool gp_wire_hung_up(int fd);
 
+/* A key that both ends know. */
+struct gp_wire_key {
+	unsigned char bytes[32];
+};
+
+/* Make a key from a file's bytes (1 to 4096, white space at the end left out). GP_EXIT_USAGE. */
+int gp_wire_key_read(const char *file, struct gp_wire_key *key, struct gp_error *err);
+
+/* What one end says of itself in the hello. */
+struct gp_wire_self {
+	bool server;
+	const char *version;
+	const struct gp_wire_key *key; /* NULL: none */
+};
+
 /*
  * Exchange the hello: both sides send theirs, then read the other's. A peer that speaks another
- * protocol number, or none at all, is refused with a line that names both versions.
- * `version` is this program's; `peer_version` gets the other's.
+ * protocol number, or none at all, is refused with a line that names both versions. Where either
+ * side has a key, both must: the client shows first that it knows it, then the server, by
+ * HMAC-SHA-512-256 over both sides' fresh nonces. `peer_version` gets the other's version.
  */
-int gp_wire_hello(int fd, const char *version, uint64_t deadline_ns, char *peer_version,
+int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns, char *peer_version,
 		  size_t size, struct gp_error *err);
 
 #endif

@@ -67,6 +67,26 @@ shapes() {
 	stop_server
 }
 
+# A key that both ends know, or the session does not begin.
+keys() {
+	echo secret >/tmp/key
+	echo other >/tmp/other
+	serve --psk-file /tmp/key
+	bw --path host --op write --psk-file /tmp/key
+	check "a client that knows the key is served" exits 0
+	bw --path host --op write --psk-file /tmp/other
+	check "a client with another key is not" all 'exits 1' one_error_line 'err_has "does not know the key"'
+	bw --path host --op write
+	check "a client without a key is told so" all 'exits 1' one_error_line 'err_has "has a key .--psk-file"'
+	bw --path host --psk-file /nonexistent
+	check "a key file that is not there" all 'exits 2' one_error_line
+	stop_server
+	serve
+	bw --path host --op write --psk-file /tmp/key
+	check "a client with a key does not talk to a server without" all 'exits 1' 'err_has "has none"'
+	stop_server
+}
+
 # What can't be had: a row with verb, errno, side, meaning, and exit 4.
 refusals() {
 	serve GP_EMU_PEERMEM=off
@@ -217,6 +237,7 @@ if [[ -n ${SUBSET:-} ]]; then
 	failures
 else
 	shapes
+	keys
 	refusals
 	lies
 	deaths
