@@ -314,16 +314,17 @@ static void write_choices(const struct gp_option *row, const void *member, char 
 static const struct {
 	read_fn *read;
 	write_fn *write;
+	size_t bytes; /* of the member that is zeroed where there is no default */
 } types[] = {
-	[GP_OPT_FLAG] = {read_flag, write_flag},
-	[GP_OPT_INT] = {read_int, write_int},
-	[GP_OPT_REAL] = {read_real, write_real},
-	[GP_OPT_SIZE] = {read_size, write_size},
-	[GP_OPT_SIZES] = {read_sizes, write_sizes},
-	[GP_OPT_TEXT] = {read_text, write_text},
-	[GP_OPT_TEXTS] = {read_texts, write_texts},
-	[GP_OPT_CHOICE] = {read_choice, write_choice},
-	[GP_OPT_CHOICES] = {read_choices, write_choices},
+	[GP_OPT_FLAG] = {read_flag, write_flag, sizeof(bool)},
+	[GP_OPT_INT] = {read_int, write_int, sizeof(int)},
+	[GP_OPT_REAL] = {read_real, write_real, sizeof(double)},
+	[GP_OPT_SIZE] = {read_size, write_size, sizeof(uint64_t)},
+	[GP_OPT_SIZES] = {read_sizes, write_sizes, sizeof(struct gp_size_list)},
+	[GP_OPT_TEXT] = {read_text, write_text, 1},
+	[GP_OPT_TEXTS] = {read_texts, write_texts, sizeof(struct gp_text_list)},
+	[GP_OPT_CHOICE] = {read_choice, write_choice, sizeof(int)},
+	[GP_OPT_CHOICES] = {read_choices, write_choices, sizeof(struct gp_choice_list)},
 };
 
 int gp_option_read(const struct gp_option *row, const char *text, void *values,
@@ -347,6 +348,7 @@ void gp_options_default(const struct gp_option_table *table, void *values)
 	for (const struct gp_option *row = table->rows; row->name; row++) {
 		struct gp_error err = {0};
 
+		memset((char *)values + row->offset, 0, types[row->type].bytes);
 		if (row->def && gp_option_read(row, row->def, values, &err) < 0) {
 			fprintf(stderr, "gdrproof: default of %s: %s\n", row->name, err.fact);
 			abort();

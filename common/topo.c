@@ -8,12 +8,9 @@
 #include "topo_tree.h"
 #include "topo_xml.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* --- opening --- */
 
@@ -21,18 +18,18 @@
 static int open_live(struct gp_topo *topo, struct gp_error *err)
 {
 	struct gp_error ignored = {0};
-	int root_fd, rc;
+	struct gp_root root;
+	int rc;
 
 	if (gp_topo_read_live(topo, &ignored) < 0) {
 		free(topo->objs);
 		memset(topo, 0, sizeof(*topo));
 	}
 	topo->source = "this host";
-	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return gp_error_errno(err, GP_EXIT_FAILED, errno, "open", "/");
-	rc = gp_topo_read_sysfs(topo, root_fd, err);
-	close(root_fd);
+	if (gp_root_open(NULL, &root, err) < 0)
+		return -1;
+	rc = gp_topo_read_sysfs(topo, &root, err);
+	gp_root_close(&root);
 	return rc;
 }
 
@@ -80,47 +77,15 @@ int gp_topo_read_text(struct gp_topo *topo, const char *text, size_t len, struct
 	return 1;
 }
 
-/* Room for more behind `used` bytes; false where there may be no more. */
-static bool text_grow(char **text, size_t *size)
-{
-	size_t more = *size ? *size * 2 : 1u << 16;
-	char *grown = more <= GP_TOPO_TEXT_MAX ? realloc(*text, more + 1) : NULL;
-
-	if (!grown)
-		return false;
-	*text = grown;
-	*size = more;
-	return true;
-}
-
-int gp_topo_fd_load(int fd, const char *path, char **text, size_t *len, struct gp_error *err)
-{
-	size_t used = 0, size = 0;
-	ssize_t got = 1;
-	char *buf = NULL;
-	bool fits = true;
-
-	while (got > 0 && (used < size || (fits = text_grow(&buf, &size)))) {
-		got = read(fd, buf + used, size - used);
-		used += got > 0 ? (size_t)got : 0;
-	}
-	if (got < 0 || !fits) {
-		free(buf);
-		return got < 0 ? gp_error_errno(err, GP_EXIT_USAGE, errno, "read", "%s", path)
-			       : gp_error_set(err, GP_EXIT_USAGE, "%s: larger than %u MiB", path,
-					      GP_TOPO_TEXT_MAX >> 20);
-	}
-	buf[used] = 0;
-	*text = buf;
-	*len = used;
-	return 0;
-}
-
 static int read_named(struct gp_topo *topo, const char *text, size_t len, const char *name,
 		      struct gp_error *err)
 {
-	int rc = gp_topo_read_text(topo, text, len, err);
+	int rc;
 
+	if (len > GP_TOPO_TEXT_MAX)
+		return gp_error_set(err, GP_EXIT_USAGE, "%s: larger than %u MiB", name,
+				    GP_TOPO_TEXT_MAX >> 20);
+	rc = gp_topo_read_text(topo, text, len, err);
 	if (rc == 1)
 		return gp_error_set(err, GP_EXIT_USAGE,
 				    "%s: neither hwloc XML, nor an NCCL topology dump, nor "
@@ -131,18 +96,13 @@ static int read_named(struct gp_topo *topo, const char *text, size_t len, const 
 
 static int open_file(struct gp_topo *topo, const char *path, struct gp_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
-	char *text;
-	size_t len;
+	struct gp_bytes bytes;
+	int rc;
 
-	if (fd < 0)
-		return gp_error_errno(err, GP_EXIT_USAGE, errno, "open", "%s", path);
-	rc = gp_topo_fd_load(fd, path, &text, &len, err);
-	close(fd);
-	if (rc < 0)
+	if (gp_root_read_file(path, &bytes, err) < 0)
 		return -1;
-	rc = read_named(topo, text, len, path, err);
-	free(text);
+	rc = read_named(topo, bytes.text, bytes.length, path, err);
+	free(bytes.text);
 	return rc;
 }
 
@@ -152,10 +112,9 @@ static int open_from(struct gp_topo *topo, const char *from, struct gp_error *er
 
 	if (!from || !from[0])
 		return open_live(topo, err);
-	if (stat(from, &st) < 0)
-		return gp_error_errno(err, GP_EXIT_USAGE, errno, "stat", "%s", from);
-	return S_ISDIR(st.st_mode) ? gp_topo_read_capture(topo, from, err)
-				   : open_file(topo, from, err);
+	if (stat(from, &st) == 0 && S_ISDIR(st.st_mode))
+		return gp_topo_read_capture(topo, from, err);
+	return open_file(topo, from, err);
 }
 
 /* What follows reading, and what follows a failure to. */
@@ -193,6 +152,7 @@ void gp_topo_close(struct gp_topo *topo)
 {
 	if (!topo)
 		return;
+	gp_topo_close(topo->told);
 	free(topo->objs);
 	free(topo);
 }

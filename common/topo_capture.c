@@ -8,11 +8,7 @@
 #include "topo_tree.h"
 #include "topo_xml.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool is_hwloc(const char *text, size_t len)
 {
@@ -24,62 +20,63 @@ static bool is_nccl(const char *text, size_t len)
 	return gp_xml_root_is(text, len, "system");
 }
 
-/* A regular file of the directory; false where there is none that can be read. */
-static bool regular_load(int dir_fd, const char *name, char **text, size_t *len)
-{
-	int fd = gp_file_open(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	struct gp_error ignored = {0};
-	struct stat st;
-	bool got;
-
-	if (fd < 0)
-		return false;
-	got = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	      gp_topo_fd_load(fd, name, text, len, &ignored) == 0;
-	close(fd);
-	return got;
-}
-
-/* The first file of the directory that has the form: *text is to be freed then. */
-static bool form_find(int dir_fd, bool (*is)(const char *text, size_t len), char **text,
-		      size_t *len)
+/* The first file of the directory that has the form: its text is to be freed then. */
+static bool form_find(const struct gp_root *root, bool (*is)(const char *text, size_t len),
+		      struct gp_bytes *bytes)
 {
 	char **names;
-	int n = gp_file_list(dir_fd, &names, 1024, ".");
+	int n = gp_file_list(root, &names, 1024, ".");
 	bool found = false;
 
 	for (int i = 0; i < n && !found; i++) {
-		if (!regular_load(dir_fd, names[i], text, len))
+		struct gp_error ignored = {0};
+
+		if (gp_root_read(root, names[i], bytes, &ignored) < 0)
 			continue;
-		found = is(*text, *len);
+		found = bytes->length <= GP_TOPO_TEXT_MAX && is(bytes->text, bytes->length);
 		if (!found)
-			free(*text);
+			free(bytes->text);
 	}
-	gp_names_free(names, n);
+	gp_root_names_free(names, n);
 	return found;
 }
 
-static int read_below(struct gp_topo *topo, int dir_fd, const char *dir, struct gp_error *err)
+/* A matrix beside a tree is no second source, but must agree with it. */
+static void told_read(struct gp_topo *topo, const struct gp_root *root)
+{
+	struct gp_error ignored = {0};
+	struct gp_bytes bytes;
+
+	if (!form_find(root, gp_topo_is_smi, &bytes))
+		return;
+	if (gp_topo_open_text(bytes.text, bytes.length, &topo->told, &ignored) < 0)
+		topo->told = NULL;
+	free(bytes.text);
+}
+
+static int read_below(struct gp_topo *topo, const struct gp_root *root, const char *dir,
+		      struct gp_error *err)
 {
 	static bool (*const rest[])(const char *text, size_t len) = {is_nccl, gp_topo_is_smi};
-	bool sysfs = gp_file_exists(dir_fd, "sys/bus/pci/devices") ||
-		     gp_file_exists(dir_fd, "sys/devices") ||
-		     gp_file_exists(dir_fd, "sys/class/infiniband");
-	char *text;
-	size_t len;
+	bool sysfs = gp_root_exists(root, "sys/bus/pci/devices") ||
+		     gp_root_exists(root, "sys/devices") ||
+		     gp_root_exists(root, "sys/class/infiniband");
+	struct gp_bytes bytes;
 	int rc = 1;
 
-	if (form_find(dir_fd, is_hwloc, &text, &len)) {
-		rc = gp_topo_read_hwloc(topo, text, len, !sysfs, err);
-		free(text);
+	if (form_find(root, is_hwloc, &bytes)) {
+		rc = gp_topo_read_hwloc(topo, bytes.text, bytes.length, !sysfs, err);
+		free(bytes.text);
 	}
 	if (sysfs && rc >= 0)
-		rc = gp_topo_read_sysfs(topo, dir_fd, err);
+		rc = gp_topo_read_sysfs(topo, root, err);
+	if (rc == 0)
+		told_read(topo, root);
 	for (size_t i = 0; rc == 1 && i < sizeof(rest) / sizeof(rest[0]); i++) {
-		if (!form_find(dir_fd, rest[i], &text, &len))
+		if (!form_find(root, rest[i], &bytes))
 			continue;
-		rc = gp_topo_read_text(topo, text, len, err);
-		free(text);
+		rc = gp_topo_read_text(topo, bytes.text, bytes.length, err);
+		free(bytes.text);
 	}
 	if (rc == 1)
 		return gp_error_set(err, GP_EXIT_USAGE,
@@ -92,11 +89,12 @@ static int read_below(struct gp_topo *topo, int dir_fd, const char *dir, struct 
 
 int gp_topo_read_capture(struct gp_topo *topo, const char *dir, struct gp_error *err)
 {
-	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+	struct gp_root root;
+	int rc;
 
-	if (dir_fd < 0)
-		return gp_error_errno(err, GP_EXIT_USAGE, errno, "open", "%s", dir);
-	rc = read_below(topo, dir_fd, dir, err);
-	close(dir_fd);
+	if (gp_root_open(dir, &root, err) < 0)
+		return -1;
+	rc = read_below(topo, &root, dir, err);
+	gp_root_close(&root);
 	return rc;
 }

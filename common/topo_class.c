@@ -138,11 +138,23 @@ static int rank(const struct gp_topo *topo, int nic)
 	return topo->nics[nic].via[0] || (obj >= 0 && topo->objs[obj].virtual_function);
 }
 
+/* A distance that is not told is still below SYS where both are known to be on one node. */
+static bool is_same_node(const struct gp_topo *topo, int gpu, int nic)
+{
+	return topo->gpus[gpu].numa_node >= 0 &&
+	       topo->gpus[gpu].numa_node == topo->nics[nic].numa_node;
+}
+
 /* What makes one NIC a worse choice than another for this GPU: what is down last, then far behind
  * near, then virtual behind real. */
 static int badness(const struct gp_topo *topo, int gpu, int nic)
 {
-	return is_down(&topo->nics[nic]) * 100 + (int)topo->pair[gpu][nic] * 4 + rank(topo, nic);
+	enum gp_class class = topo->pair[gpu][nic];
+	int distance = 8 * (int)class;
+
+	if (class == GP_CLASS_UNKNOWN && is_same_node(topo, gpu, nic))
+		distance = 8 * GP_CLASS_NODE + 4;
+	return is_down(&topo->nics[nic]) * 100 + distance + rank(topo, nic);
 }
 
 static int least_badness(const struct gp_topo *topo, int gpu)
@@ -185,6 +197,8 @@ static void why_nic(const struct gp_topo *topo, int gpu, int used, struct gp_top
 		snprintf(more, sizeof(more), "; shared by %d GPUs", used);
 	else if (topo->n_nics == 1)
 		snprintf(more, sizeof(more), "; the only NIC");
+	else if (pick->class == GP_CLASS_UNKNOWN && is_same_node(topo, gpu, pick->index))
+		snprintf(more, sizeof(more), "; on the same NUMA node");
 	else if (equals > 1)
 		snprintf(more, sizeof(more), "; one of %d so near", equals);
 	else
@@ -243,6 +257,7 @@ void gp_topo_pick_gpu(const struct gp_topo *topo, int nic, struct gp_topo_pick *
 
 struct sharing {
 	const struct gp_topo *topo;
+	int least[GP_TOPO_MAX];	   /* badness of the best NICs of each GPU */
 	int limit;		   /* GPUs that one NIC may have in this round */
 	int nic[GP_TOPO_MAX];	   /* of each GPU, -1: none yet */
 	int used[GP_TOPO_MAX];	   /* GPUs of each NIC */
@@ -251,7 +266,7 @@ struct sharing {
 
 static bool is_candidate(const struct sharing *sharing, int gpu, int nic)
 {
-	return badness(sharing->topo, gpu, nic) == least_badness(sharing->topo, gpu);
+	return badness(sharing->topo, gpu, nic) == sharing->least[gpu];
 }
 
 /* Give `gpu` a NIC of its best class, moving others aside where they have another one as good. */
@@ -292,6 +307,8 @@ void gp_topo_share(const struct gp_topo *topo, struct gp_topo_pick picks[GP_TOPO
 	int left = topo->n_nics ? topo->n_gpus : 0;
 
 	memset(sharing.nic, -1, sizeof(sharing.nic));
+	for (int g = 0; g < topo->n_gpus; g++)
+		sharing.least[g] = least_badness(topo, g);
 	for (sharing.limit = 1; left > 0 && sharing.limit <= GP_TOPO_MAX; sharing.limit++) {
 		for (int g = 0; g < topo->n_gpus; g++) {
 			memset(sharing.visited, 0, sizeof(sharing.visited));

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * topo_file: the openat helpers of the topology readers. Absence is an answer here, never an error:
- * most of sysfs is optional.
+ * topo_file: printf-like paths over the room `root`.
  */
 #include "topo_file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -14,63 +12,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int gp_file_open(int root_fd, const char *path, int flags)
-{
-	struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+struct path {
+	char text[1024];
+	bool fits; /* a path that was cut is another path */
+};
 
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
-		fd = openat(root_fd, path, flags | O_CLOEXEC);
-	return (int)fd;
+static struct path path_make(const char *fmt, va_list args)
+{
+	struct path path;
+	int n = vsnprintf(path.text, sizeof(path.text), fmt, args);
+
+	path.fits = n > 0 && (size_t)n < sizeof(path.text);
+	return path;
 }
 
-/* vsnprintf that refuses what does not fit: a cut path is another path. */
-static bool path_make(char *path, size_t size, const char *fmt, va_list args)
+#define PATH_MAKE(path, fmt)                 \
+	do {                                 \
+		va_list args;                \
+                                             \
+		va_start(args, fmt);         \
+		path = path_make(fmt, args); \
+		va_end(args);                \
+	} while (0)
+
+static int bytes_read(const struct gp_root *root, const struct path *path, void *bytes, size_t size)
 {
-	int n = vsnprintf(path, size, fmt, args);
+	struct gp_error ignored = {0};
+	struct gp_bytes got;
+	size_t n;
 
-	return n > 0 && (size_t)n < size;
-}
-
-static int read_all(int root_fd, const char *path, char *bytes, size_t size)
-{
-	int fd = gp_file_open(root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	size_t used = 0;
-	ssize_t got = 0;
-	struct stat st;
-
-	if (fd < 0)
+	if (!path->fits || gp_root_read(root, path->text, &got, &ignored) < 0)
 		return -1;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return -1;
-	}
-	while (used < size && (got = read(fd, bytes + used, size - used)) > 0)
-		used += (size_t)got;
-	close(fd);
-	/* sysfs answers -EINVAL and the like for what a device does not have */
-	return used == 0 && got < 0 ? -1 : (int)used;
+	n = got.length < size ? got.length : size;
+	memcpy(bytes, got.text, n);
+	free(got.text);
+	return (int)n;
 }
 
-int gp_file_bytes(int root_fd, void *bytes, size_t size, const char *fmt, ...)
+static int text_read(const struct gp_root *root, const struct path *path, char *text, size_t size)
 {
-	char path[1024];
-	va_list args;
-	bool fits;
-
-	va_start(args, fmt);
-	fits = path_make(path, sizeof(path), fmt, args);
-	va_end(args);
-	return fits ? read_all(root_fd, path, bytes, size) : -1;
-}
-
-static int text_read(int root_fd, const char *path, char *text, size_t size)
-{
-	int n = read_all(root_fd, path, text, size - 1), from = 0;
+	int n = bytes_read(root, path, text, size - 1), from = 0;
 
 	text[n > 0 ? n : 0] = 0;
 	if (n < 0)
@@ -83,126 +67,80 @@ static int text_read(int root_fd, const char *path, char *text, size_t size)
 	return n - from;
 }
 
-int gp_file_text(int root_fd, char *text, size_t size, const char *fmt, ...)
+int gp_file_bytes(const struct gp_root *root, void *bytes, size_t size, const char *fmt, ...)
 {
-	char path[1024];
-	va_list args;
-	bool fits;
+	struct path path;
 
-	text[0] = 0;
-	va_start(args, fmt);
-	fits = path_make(path, sizeof(path), fmt, args);
-	va_end(args);
-	return fits ? text_read(root_fd, path, text, size) : -1;
+	PATH_MAKE(path, fmt);
+	return bytes_read(root, &path, bytes, size);
 }
 
-long gp_file_int(int root_fd, long missing, const char *fmt, ...)
+int gp_file_text(const struct gp_root *root, char *text, size_t size, const char *fmt, ...)
 {
-	char path[1024], text[64], *end;
-	va_list args;
-	bool fits;
+	struct path path;
+
+	PATH_MAKE(path, fmt);
+	return text_read(root, &path, text, size);
+}
+
+long gp_file_int(const struct gp_root *root, long missing, const char *fmt, ...)
+{
+	char text[64], *end;
+	struct path path;
 	long value;
 
-	va_start(args, fmt);
-	fits = path_make(path, sizeof(path), fmt, args);
-	va_end(args);
-	if (!fits || text_read(root_fd, path, text, sizeof(text)) <= 0)
+	PATH_MAKE(path, fmt);
+	if (text_read(root, &path, text, sizeof(text)) <= 0)
 		return missing;
 	errno = 0;
 	value = strtol(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 	return errno || *end ? missing : value;
 }
 
-bool gp_file_link(int root_fd, char *target, size_t size, const char *fmt, ...)
+/* The link itself, found without leaving the root where the kernel can see to that. */
+static int link_open(const struct gp_root *root, const char *path)
 {
-	char path[1024];
-	va_list args;
+	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+			       .resolve = RESOLVE_IN_ROOT};
+	long fd = syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = openat(root->fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return (int)fd;
+}
+
+bool gp_file_link(const struct gp_root *root, char *target, size_t size, const char *fmt, ...)
+{
+	struct path path;
 	ssize_t n;
-	bool fits;
 	int fd;
 
-	va_start(args, fmt);
-	fits = path_make(path, sizeof(path), fmt, args);
-	va_end(args);
-	fd = fits ? gp_file_open(root_fd, path, O_PATH | O_NOFOLLOW) : -1;
+	target[0] = 0;
+	PATH_MAKE(path, fmt);
+	fd = path.fits ? link_open(root, path.text) : -1;
 	if (fd < 0)
 		return false;
-	n = readlinkat(fd, "", target, size - 1);
+	n = readlinkat(fd, "", target, size);
 	close(fd);
-	if (n <= 0 || (size_t)n >= size - 1)
-		return false;
+	if (n <= 0 || (size_t)n >= size)
+		n = 0;
 	target[n] = 0;
-	return true;
+	return n > 0;
 }
 
-bool gp_file_exists(int root_fd, const char *fmt, ...)
+bool gp_file_exists(const struct gp_root *root, const char *fmt, ...)
 {
-	char path[1024];
-	va_list args;
-	bool fits;
-	int fd;
+	struct path path;
 
-	va_start(args, fmt);
-	fits = path_make(path, sizeof(path), fmt, args);
-	va_end(args);
-	fd = fits ? gp_file_open(root_fd, path, O_PATH) : -1;
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	PATH_MAKE(path, fmt);
+	return path.fits && gp_root_exists(root, path.text);
 }
 
-static int by_name(const void *a, const void *b)
+int gp_file_list(const struct gp_root *root, char ***names, int max, const char *fmt, ...)
 {
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int list_read(DIR *dir, char **names, int max)
-{
-	struct dirent *entry;
-	int n = 0;
-
-	while (n < max && (entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] == '.')
-			continue;
-		names[n] = strdup(entry->d_name);
-		if (!names[n])
-			break;
-		n++;
-	}
-	qsort(names, (size_t)n, sizeof(*names), by_name);
-	return n;
-}
-
-int gp_file_list(int root_fd, char ***names, int max, const char *fmt, ...)
-{
-	char path[1024];
-	va_list args;
-	bool fits;
-	int fd, n = 0;
-	DIR *dir;
+	struct path path;
 
 	*names = NULL;
-	va_start(args, fmt);
-	fits = path_make(path, sizeof(path), fmt, args);
-	va_end(args);
-	fd = fits ? gp_file_open(root_fd, path, O_RDONLY | O_DIRECTORY) : -1;
-	if (fd < 0)
-		return 0;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return 0;
-	}
-	*names = calloc((size_t)max, sizeof(**names));
-	if (*names)
-		n = list_read(dir, *names, max);
-	closedir(dir);
-	return n;
-}
-
-void gp_names_free(char **names, int n)
-{
-	for (int i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	PATH_MAKE(path, fmt);
+	return path.fits ? gp_root_list(root, path.text, max, names) : 0;
 }

@@ -112,8 +112,9 @@ static void find_cross_socket(struct sink *sink)
 			continue;
 		untold = sockets_compare(topo, g, n) == SOCKETS_UNTOLD;
 		add(sink, "warning", g, n,
-		    "%s (%s) has no NIC on its own %s: the best, %s (%s), %s", topo->gpus[g].name,
+		    "%s (%s) has no %sNIC on its own %s: the best, %s (%s), %s", topo->gpus[g].name,
 		    node_text(topo->gpus[g].numa_node, a, sizeof(a)),
+		    gp_topo_nearer_down(topo, g, GP_CLASS_SYS) >= 0 ? "active " : "",
 		    untold ? "NUMA node" : "socket", topo->nics[n].name,
 		    node_text(topo->nics[n].numa_node, b, sizeof(b)),
 		    untold ? "is on another, behind the socket link unless both are one socket's"
@@ -130,10 +131,10 @@ static void find_numa_unknown(struct sink *sink)
 	if (topo->given)
 		return; /* the matrix says all that it knows */
 	for (int i = 0; i < topo->n_gpus; i++)
-		if (topo->gpus[i].numa_node < 0)
+		if (topo->gpus[i].numa_node < 0 && topo->gpu_obj[i] >= 0)
 			names_add(&names, topo->gpus[i].name);
 	for (int i = 0; i < topo->n_nics; i++)
-		if (topo->nics[i].numa_node < 0)
+		if (topo->nics[i].numa_node < 0 && topo->nic_obj[i] >= 0)
 			names_add(&names, topo->nics[i].name);
 	if (names.n)
 		add(sink, several ? "warning" : "info", -1, -1, "%s: no NUMA node is told (-1)%s",
@@ -423,10 +424,67 @@ static void find_cpuset(struct sink *sink)
 		    sink->topo->allowed_nodes, sink->topo->n_nodes);
 }
 
+static void find_no_place(struct sink *sink)
+{
+	const struct gp_topo *topo = sink->topo;
+	struct names names = {.used = 0};
+
+	if (topo->given)
+		return;
+	for (int i = 0; i < topo->n_gpus; i++)
+		if (topo->gpu_obj[i] < 0)
+			names_add(&names, topo->gpus[i].name);
+	for (int i = 0; i < topo->n_nics; i++)
+		if (topo->nic_obj[i] < 0)
+			names_add(&names, topo->nics[i].name);
+	if (names.n)
+		add(sink, "info", -1, -1, "%s: no PCI device behind it: its distance can't be told",
+		    names_end(&names));
+}
+
 static void find_no_pci(struct sink *sink)
 {
 	if (sink->topo->pci_untold)
 		add(sink, "info", -1, -1, "no PCI device can be seen: no distance can be told");
+}
+
+/* The NIC of that name in another topology, -1. */
+static int same_nic(const struct gp_topo *other, const char *name)
+{
+	for (int n = 0; n < other->n_nics; n++)
+		if (strcmp(other->nics[n].name, name) == 0)
+			return n;
+	return -1;
+}
+
+/* nvidia-smi numbers GPUs by address, as the tree's are before CUDA renames them. */
+static void find_disagreement(struct sink *sink)
+{
+	const struct gp_topo *topo = sink->topo, *told = topo->told;
+	int gpu = -1, nic = -1, n_differ = 0, at = -1;
+
+	if (!told || topo->cuda_numbers)
+		return;
+	for (int g = 0; g < topo->n_gpus; g++)
+		for (int n = 0; n < topo->n_nics; n++) {
+			int tg = gp_topo_gpu_find(told, topo->gpus[g].name);
+			int tn = same_nic(told, topo->nics[n].name);
+			enum gp_class class = gp_topo_pair(told, tg, tn);
+
+			if (class == GP_CLASS_UNKNOWN || topo->pair[g][n] == GP_CLASS_UNKNOWN ||
+			    class == topo->pair[g][n])
+				continue;
+			if (n_differ++ == 0) {
+				gpu = g;
+				nic = n;
+				at = class;
+			}
+		}
+	if (n_differ)
+		add(sink, "warning", gpu, nic,
+		    "nvidia-smi says %s for %s and %s, the PCI tree %s; pairs that differ: %d",
+		    gp_class_name((enum gp_class)at), topo->gpus[gpu].name, topo->nics[nic].name,
+		    gp_class_name(topo->pair[gpu][nic]), n_differ);
 }
 
 static void find_left_out(struct sink *sink)
@@ -464,8 +522,13 @@ static const struct {
 	 "link of its own, lifts it"},
 	{"cpuset-restricted", find_cpuset,
 	 "give the container or job CPUs and memory of the node that GPU and NIC are on"},
+	{"no-pci-place", find_no_place,
+	 "put a software RDMA device on a netdev of a real card; a veth or dummy does for trying "
+	 "out"},
 	{"pci-not-visible", find_no_pci,
 	 "mount the host's /sys into the container, or capture on the host"},
+	{"topo-m-disagrees", find_disagreement,
+	 "captured on two machines, or at two times? if not, please report it with the capture"},
 	{"devices-left-out", find_left_out,
 	 "virtual functions are the usual cause: look at a host or capture with fewer of them"},
 };

@@ -419,6 +419,9 @@ static int live_load(hwloc_topology_t hwloc, struct gp_topo *topo, struct gp_err
 		return gp_error_set(err, GP_EXIT_FAILED, "hwloc_topology_export_xmlbuffer failed");
 	rc = gp_topo_read_hwloc(topo, text, strnlen(text, (size_t)len), false, err);
 	hwloc_free_xmlbuffer(hwloc, text);
+	/* where there is one node hwloc puts all on it, NUMA off or not: the kernel knows better */
+	for (int i = 0; i < topo->n_objs && topo->n_nodes == 1; i++)
+		topo->objs[i].numa_node = -1;
 	return rc;
 }
 

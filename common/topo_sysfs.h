@@ -12,6 +12,6 @@
 int gp_topo_path_add(struct gp_topo *topo, const char *path, struct gp_error *err);
 
 /* RDMA devices of sys/class/infiniband, each where it, its parent or its netdev stands. */
-int gp_topo_read_rdma(struct gp_topo *topo, int root_fd, struct gp_error *err);
+int gp_topo_read_rdma(struct gp_topo *topo, const struct gp_root *root, struct gp_error *err);
 
 #endif

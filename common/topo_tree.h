@@ -9,6 +9,7 @@
 #ifndef GP_TOPO_TREE_H
 #define GP_TOPO_TREE_H
 
+#include "root.h"
 #include "topo.h"
 
 #include <stddef.h>
@@ -60,6 +61,7 @@ struct gp_topo {
 	struct gp_topo_node nodes[GP_TOPO_NODES_MAX];
 	char allowed_nodes[256]; /* live: nodes that this process may use, where not all */
 	int n_gpus, n_nics, n_left_out;
+	struct gp_topo *told; /* what nvidia-smi says of the same machine, NULL: nothing; owned */
 	struct gp_topo_device gpus[GP_TOPO_MAX], nics[GP_TOPO_MAX];
 	int gpu_obj[GP_TOPO_MAX], nic_obj[GP_TOPO_MAX]; /* -1: stands nowhere on PCI */
 	int ordinal[GP_TOPO_MAX];			/* CUDA's, -1: not told */
@@ -115,10 +117,10 @@ int gp_topo_read_smi(struct gp_topo *topo, const char *text, size_t len, struct 
 /* Run hwloc on this host: nodes, sockets, PCI tree; no devices. */
 int gp_topo_read_live(struct gp_topo *topo, struct gp_error *err);
 /*
- * What sysfs under `root_fd` tells: the PCI functions that are not there yet, links, NUMA nodes,
+ * What sysfs under `root` tells: the PCI functions that are not there yet, links, NUMA nodes,
  * ACS, IOMMU; RDMA devices; GPUs by vendor and class.
  */
-int gp_topo_read_sysfs(struct gp_topo *topo, int root_fd, struct gp_error *err);
+int gp_topo_read_sysfs(struct gp_topo *topo, const struct gp_root *root, struct gp_error *err);
 /* A directory of captured files. */
 int gp_topo_read_capture(struct gp_topo *topo, const char *dir, struct gp_error *err);
 /* Any of the three text forms; 1 where it is none of them. */
@@ -129,9 +131,5 @@ bool gp_topo_is_smi(const char *text, size_t len);
 /* "0000ffff,00000000" (most significant first; 0x or not) as "32-47"; empty where it is too long
  * for `list`. Returns the number of bits, *first is the lowest (-1). */
 int gp_mask_list(const char *mask, char *list, size_t size, int *first);
-
-/* All that can be read from `fd`, with a NUL behind; the caller frees *text and closes fd. `path`
- * is for messages. Errors: GP_EXIT_USAGE. */
-int gp_topo_fd_load(int fd, const char *path, char **text, size_t *len, struct gp_error *err);
 
 #endif
