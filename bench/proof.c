@@ -99,8 +99,8 @@ static void add_port_fact(struct gp_facts *facts, enum gp_side side, const char 
 		gp_bytes_write((uint64_t)bytes, seen, sizeof(seen));
 	else
 		snprintf(seen, sizeof(seen), "%" PRId64 " packets", packets);
-	gp_fact_add(facts, name, side, source, supports, "%s %s, %s moved%s", seen, verb, needed,
-		    counted == 0 ? ": not counted for this traffic, or a loopback" : "");
+	gp_fact_add(facts, name, side, source, supports, "%s %s for %s of messages%s", seen, verb,
+		    needed, counted == 0 ? ": not counted for this traffic, or a loopback" : "");
 }
 
 static void add_port_facts(const struct gp_proof *proof, const struct gp_scene *scene, int mtu,

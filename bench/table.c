@@ -177,10 +177,8 @@ static void print_evidence(const struct gp_record *record, int first, FILE *out)
 			reason = c->reason;
 		}
 	}
-	fprintf(out, "%s %s: %s", cell->path, gp_verdict_name(worst), reason);
-	if (reason[0])
-		fprintf(out, " --");
-	fprintf(out, " %s of %s wrong", wrong ? gp_bytes_write(wrong, buf, sizeof(buf)) : "0",
+	fprintf(out, "%s %s: %s%s%s of %s wrong", cell->path, gp_verdict_name(worst), reason,
+		reason[0] ? " -- " : "", wrong ? gp_bytes_write(wrong, buf, sizeof(buf)) : "0",
 		gp_bytes_write(checked, buf2, sizeof(buf2)));
 	print_fact_pair(cell, "registration", "MR from ", true, out);
 	print_fact_pair(cell, "exporter", "fd ", false, out);
