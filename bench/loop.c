@@ -40,6 +40,23 @@ uint64_t gp_walk_begin(const struct gp_walk *walk, int lane)
 /* A peer that is gone is looked for after this long without a completion. */
 #define QUIET_NS (GP_NS_PER_S / 10)
 
+/* In the middle of a round the peer has either left, or says why it can't go on. */
+static void read_cause(int control_fd, struct gp_error *err)
+{
+	struct gp_error ignored = {0};
+	json_t *message = NULL;
+
+	if (!gp_wire_hung_up(control_fd) &&
+	    gp_wire_receive(control_fd, gp_deadline(1), &message, &ignored) == 0 &&
+	    gp_error_from_json(json_object_get(message, "error"), err) == 0) {
+		json_decref(message);
+		return;
+	}
+	json_decref(message);
+	gp_error_set(err, GP_EXIT_FAILED, "the peer went away in the middle of a round");
+	gp_error_advise(err, "it ended or was killed: look at its last lines there");
+}
+
 enum gp_look gp_round_look(const struct gp_round *round, uint64_t idle_since_ns,
 			   struct gp_error *err)
 {
@@ -51,9 +68,8 @@ enum gp_look gp_round_look(const struct gp_round *round, uint64_t idle_since_ns,
 	}
 	if (round->until_message && gp_wire_readable(round->control_fd))
 		return GP_LOOK_END;
-	if (idle_ns > QUIET_NS && round->control_fd >= 0 && gp_wire_hung_up(round->control_fd)) {
-		gp_error_set(err, GP_EXIT_FAILED, "the peer went away in the middle of a round");
-		gp_error_advise(err, "it ended or was killed: look at its last lines there");
+	if (idle_ns > QUIET_NS && round->control_fd >= 0 && gp_wire_readable(round->control_fd)) {
+		read_cause(round->control_fd, err);
 		return GP_LOOK_FAIL;
 	}
 	/* A passive side gives the other, which knows more, the time to say it first. */
@@ -71,15 +87,12 @@ int gp_round_wc_error(const struct gp_round *round, const struct ibv_wc *wc, str
 {
 	struct gp_error waited = {0};
 
-	/* The NIC may tell of a dead peer before TCP does: give TCP a moment. */
+	/* The NIC may tell of a dead peer before the control channel does: give that a moment. */
 	if (round->control_fd >= 0 && wc->status != IBV_WC_LOC_PROT_ERR) {
-		gp_wait_fd(round->control_fd, POLLRDHUP, gp_deadline(0.5), "hang-up", &waited);
-		if (gp_wire_hung_up(round->control_fd)) {
-			gp_error_set(err, GP_EXIT_FAILED,
-				     "the peer went away in the middle of a round (%s)",
-				     ibv_wc_status_str(wc->status));
-			gp_error_advise(err,
-					"it ended or was killed: look at its last lines there");
+		gp_wait_fd(round->control_fd, POLLIN | POLLRDHUP, gp_deadline(0.5), "cause",
+			   &waited);
+		if (gp_wire_readable(round->control_fd)) {
+			read_cause(round->control_fd, err);
 			return -1;
 		}
 	}

@@ -28,7 +28,7 @@ struct server {
 	struct gp_end end;
 	struct gp_rig rig[PATHS_MAX]; /* by place in gp_paths[] */
 	struct gp_task task;	      /* the round that is prepared */
-	bool round_open;
+	bool round_open, round_failed;
 	struct gp_moved moved; /* by us in it */
 };
 
@@ -286,6 +286,13 @@ static uint64_t silence_deadline(const struct server *server)
 	return gp_deadline(2 * gp_side_patience_s(opt) + opt->timeout_s + round_s);
 }
 
+static bool is_end(const json_t *request)
+{
+	const char *name = json_string_value(json_object_get(request, "do"));
+
+	return name && strcmp(name, "end") == 0;
+}
+
 /* Read a request, answer it. 1: go on; 0: the client has left; -1: the session is broken. */
 static int serve_request(struct server *server, struct gp_error *err)
 {
@@ -302,7 +309,12 @@ static int serve_request(struct server *server, struct gp_error *err)
 		*err = (struct gp_error){0};
 		return 0;
 	}
-	server->round_open = false;
+	if (server->round_failed && is_end(request)) {
+		server->round_failed = false;
+		json_decref(request);
+		return 1;
+	}
+	server->round_failed = false;
 	answer = dispatch(server, request, &failed);
 	json_decref(request);
 	deadline_ns = gp_deadline(server->limits->timeout_s);
@@ -315,25 +327,25 @@ static int serve_request(struct server *server, struct gp_error *err)
 	return rc < 0 ? -1 : 1;
 }
 
-/* A round whose answer is out runs here, so that the client can begin; should it fail, the error
- * answers the client's next request. */
+/*
+ * A round whose answer is out runs here, so that the client can begin. Should it fail, the client
+ * is told at once: it reads that in its loop, or in place of the answer to an "end" that is under
+ * way, which then is not answered.
+ */
 static int serve_round(struct server *server, struct gp_error *err)
 {
 	struct gp_error failed = {0};
-	json_t *request;
 
 	server->round_open = false;
 	if (take_part(server, &failed) == 0)
 		return 1;
 	server->task = (struct gp_task){0};
-	if (gp_wire_receive(server->fd, gp_deadline(server->opt.timeout_s), &request, err) < 0) {
-		*err = failed; /* what broke the round says more than that the client left */
-		return -1;
-	}
-	json_decref(request);
-	return gp_wire_send_error(server->fd, &failed, gp_deadline(server->opt.timeout_s), err) < 0
-		       ? -1
-		       : 1;
+	server->round_failed = true;
+	gp_error_side(&failed, "server");
+	if (gp_wire_send_error(server->fd, &failed, gp_deadline(server->opt.timeout_s), err) == 0)
+		return 1;
+	*err = failed; /* what broke the round says more than that the client left */
+	return -1;
 }
 
 int gp_session_serve(int fd, const struct gp_serve_limits *limits, struct gp_error *err)
