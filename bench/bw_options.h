@@ -36,6 +36,7 @@ struct gp_bw_options {
 	char json[512];
 	char require_path[16];
 	double min_gbytes_per_s, min_limit_percent, min_vs_bounce;
+	char cpu_node[16], mem_node[16], server_cpu_node[16], server_mem_node[16];
 	double timeout_s;
 	char psk_file[512];
 	bool verbose;

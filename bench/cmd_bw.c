@@ -14,6 +14,7 @@
 #include "table.h"
 #include "version.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,9 @@ static void describe_ends(const struct run *run, const struct gp_path *path, str
 	const char *server_nic = json_string_value(json_object_get(nic, "name"));
 	const struct gp_gpu *mine = path->needs_gpu ? run->choice.gpu : NULL;
 
-	*cell = (struct gp_cell){.placement = "near"};
+	const struct gp_placed nowhere = {-1, -1, -1, -1, -1, 0};
+
+	*cell = (struct gp_cell){.placement = "near", .placed = {nowhere, nowhere}};
 	snprintf(cell->gpu, sizeof(cell->gpu), "%s", mine ? mine->bdf : "none");
 	snprintf(cell->nic, sizeof(cell->nic), "%s:%d", run->choice.nic->name,
 		 run->choice.nic->port);
@@ -73,6 +76,10 @@ static int open_paths(struct run *run, struct gp_error *err)
 		bool good = gp_session_open_path(&run->session, path, &run->rig[i], &failed) == 0;
 
 		describe_ends(run, path, &like);
+		if (good) {
+			gp_rig_ask_place(&run->rig[i], &like.placed[GP_CLIENT]);
+			like.placed[GP_SERVER] = run->session.server_placed;
+		}
 		run->first_cell[i] = run->record.n_cells;
 		if (gp_plan_add_cells(&run->opt, path, good, &like, &run->record, err) < 0)
 			return -1;
@@ -260,6 +267,20 @@ static int show(struct run *run, struct gp_error *err)
 	return -1;
 }
 
+/* A record that can't be written is better known before the run than after it. */
+static int check_json(const struct gp_bw_options *opt, struct gp_error *err)
+{
+	FILE *f;
+
+	if (!opt->json[0] || strcmp(opt->json, "-") == 0)
+		return 0;
+	f = fopen(opt->json, "ae");
+	if (!f)
+		return gp_error_errno(err, GP_EXIT_USAGE, errno, "fopen", "--json %s", opt->json);
+	fclose(f);
+	return 0;
+}
+
 static int run_bw(int argc, char **argv, struct gp_error *err)
 {
 	struct run run = {.session.fd = -1};
@@ -275,7 +296,8 @@ static int run_bw(int argc, char **argv, struct gp_error *err)
 		gp_error_set(err, GP_EXIT_USAGE, "bw needs the server's HOST");
 		gp_error_advise(err, "start `gdrproof serve` there; see gdrproof bw --help");
 	}
-	if (!err->set && gp_bw_options_finish(&run.opt, given, err) == 0) {
+	if (!err->set && gp_bw_options_finish(&run.opt, given, err) == 0 &&
+	    check_json(&run.opt, err) == 0) {
 		run.record.command = gp_options_to_json(&gp_bw_table, &run.opt, GP_OPT_RECORD);
 		gp_plan_make(&run.opt, &run.plan);
 		gp_stop_install();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* host: see host.h. */
 #include "host.h"
+#include "place.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -114,12 +115,14 @@ static int choose_first_nic(const struct gp_host *host, struct gp_choice *choice
 			choice->nic = &host->nics[n];
 	if (choice->nic)
 		return 0;
-	gp_error_set(err, GP_EXIT_MISSING,
-		     host->n_nics ? "none of the %d RDMA ports here is active"
-				  : "no RDMA device here (%d found)",
-		     host->n_nics);
-	gp_error_advise(err, host->n_nics ? "bring a link up: see ibv_devinfo, rdma link"
-					  : "load the NIC's RDMA driver: see ibv_devices, lspci");
+	if (host->n_nics) {
+		gp_error_set(err, GP_EXIT_MISSING, "no RDMA port here is active (of %d)",
+			     host->n_nics);
+		gp_error_advise(err, "bring a link up: see ibv_devinfo, ip link, rdma link");
+	} else {
+		gp_error_set(err, GP_EXIT_MISSING, "no RDMA device here");
+		gp_error_advise(err, "load the NIC's RDMA driver: see ibv_devices, lspci");
+	}
 	return -1;
 }
 
@@ -145,6 +148,41 @@ int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
 		gp_error_set(&choice->no_gpu, GP_EXIT_MISSING, "CUDA shows no GPU here");
 	}
 	return choice->nic ? 0 : choose_first_nic(host, choice, err);
+}
+
+static int nic_node(const struct gp_host *host, const struct gp_choice *choice)
+{
+	int n = gp_topo_nic_find(host->topo, choice->nic->name);
+	const struct gp_topo_device *device = n >= 0 ? gp_topo_nic(host->topo, n) : NULL;
+
+	return device ? device->numa_node : -1;
+}
+
+int gp_host_node(const struct gp_host *host, const struct gp_choice *choice, const char *word,
+		 int *node, struct gp_error *err)
+{
+	int nic = nic_node(host, choice);
+
+	if (is_number(word)) {
+		*node = atoi(word);
+	} else if (strcmp(word, "nic") == 0) {
+		*node = nic;
+	} else if (strcmp(word, "gpu") == 0) {
+		if (!choice->gpu)
+			return gp_error_set(err, GP_EXIT_MISSING,
+					    "NUMA node 'gpu' was asked for, and there is no GPU");
+		*node = gp_topo_numa_node(host->topo, choice->gpu->bdf);
+	} else if (strcmp(word, "far") == 0) {
+		*node = gp_place_far(nic);
+		if (*node < 0)
+			return gp_error_set(err, GP_EXIT_MISSING, "no far NUMA node: %s",
+					    nic < 0 ? "the NIC's own node is not told"
+						    : "there is one node");
+	} else {
+		return gp_error_set(err, GP_EXIT_USAGE,
+				    "a NUMA node is a number, nic, gpu or far, not '%s'", word);
+	}
+	return 0;
 }
 
 /* RoCE v2 in IPv6 packets where the interface's address is one. */

@@ -49,6 +49,14 @@ int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
 void gp_host_limit(const struct gp_host *host, const struct gp_choice *choice,
 		   struct gp_limit *limit);
 
+/*
+ * The NUMA node that a word of --cpu-node or --mem-node names: a number, "nic", "gpu" or "far" (the
+ * furthest from the NIC). -1 where the device's node is not told, which binds nothing.
+ * GP_EXIT_USAGE for another word, GP_EXIT_MISSING for a GPU or a far node that is not there.
+ */
+int gp_host_node(const struct gp_host *host, const struct gp_choice *choice, const char *word,
+		 int *node, struct gp_error *err);
+
 /* The `client` and `server` object of the record; a new reference. */
 json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* path: see path.h. The array is the table of contents; below it is what the paths share. */
 #include "path.h"
+#include "place.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -74,6 +75,18 @@ int gp_rig_set_remote(struct gp_rig *rig, const json_t *json, struct gp_error *e
 	return 0;
 }
 
+void gp_rig_ask_place(const struct gp_rig *rig, struct gp_placed *placed)
+{
+	*placed = (struct gp_placed){.cpu_node_asked = rig->end->cpu_node,
+				     .mem_node_asked = rig->end->mem_node,
+				     .mem_node = -1};
+	gp_place_ask_thread(&placed->cpu, &placed->cpu_node);
+	/* The MR covers the host memory in use: the region, or the bounce slots. */
+	if (rig->staging || !gp_rig_on_gpu(rig))
+		gp_place_ask_memory((void *)(uintptr_t)rig->mr_addr, rig->mr->length,
+				    &placed->mem_node, &placed->mem_share);
+}
+
 bool gp_rig_on_gpu(const struct gp_rig *rig)
 {
 	return rig->path->needs_gpu && rig->end->gpu;
@@ -108,7 +121,8 @@ int gp_rig_open_region(struct gp_rig *rig, struct gp_error *err)
 
 	rig->half_bytes = gp_bw_region_bytes(opt);
 	if (gp_region_open(on_gpu ? rig->end->cuda : NULL,
-			   rig->half_bytes * (opt->bidirectional ? 2 : 1), &rig->region, err) < 0)
+			   rig->half_bytes * (opt->bidirectional ? 2 : 1), rig->end->mem_node,
+			   &rig->region, err) < 0)
 		return -1;
 	return on_gpu ? add_pointer_fact(rig, err) : 0;
 }

@@ -12,6 +12,7 @@
 #include "evidence.h"
 #include "loop.h"
 #include "rdma.h"
+#include "record.h"
 #include "region.h"
 
 struct gp_rig;
@@ -54,6 +55,7 @@ struct gp_end {
 	struct gp_error no_gpu;	  /* why none; not set where it was declined, and this side's memory
 				     shall be the host's */
 	struct gp_rdma *rdma;
+	int cpu_node, mem_node; /* NUMA nodes asked for; -1: any */
 };
 
 /* What the peer may touch. */
@@ -87,6 +89,9 @@ void gp_rig_close(struct gp_rig *rig);
 /* Where a round's data starts on each side, within the region. */
 uint64_t gp_rig_source(const struct gp_rig *rig);
 uint64_t gp_rig_sink(const struct gp_rig *rig);
+
+/* Where this side's thread and host memory are, by the kernel; asked and got. */
+void gp_rig_ask_place(const struct gp_rig *rig, struct gp_placed *placed);
 
 /* What the peer needs of this side, and the reverse. */
 json_t *gp_rig_describe(const struct gp_rig *rig);

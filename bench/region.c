@@ -2,36 +2,29 @@
 /* region: see region.h. */
 #include "region.h"
 #include "pattern.h"
+#include "place.h"
 #include "units.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define BLOCK_BYTES (4 * GP_MIB)
 #define SAMPLE_STEP 16
 
-int gp_region_open(struct gp_cuda *cuda, uint64_t bytes, struct gp_region *region,
+int gp_region_open(struct gp_cuda *cuda, uint64_t bytes, int node, struct gp_region *region,
 		   struct gp_error *err)
 {
 	*region = (struct gp_region){.cuda = cuda, .bytes = bytes};
 	region->block = malloc(BLOCK_BYTES);
 	region->expected = malloc(BLOCK_BYTES);
-	if (!region->block || !region->expected) {
+	if (!region->block || !region->expected)
 		gp_error_set(err, GP_EXIT_FAILED, "out of memory for the check's buffers");
-	} else if (cuda) {
-		if (gp_cuda_alloc(cuda, bytes, &region->addr, err) == 0)
-			return 0;
-	} else {
-		region->addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-		if (region->addr != MAP_FAILED)
-			return 0;
-		region->addr = NULL;
-		gp_error_errno(err, GP_EXIT_FAILED, errno, "mmap", "%llu bytes of host memory",
-			       (unsigned long long)bytes);
-	}
+	else if (cuda)
+		gp_cuda_alloc(cuda, bytes, &region->addr, err);
+	else
+		gp_place_alloc(bytes, node, &region->addr, err);
+	if (region->addr)
+		return 0;
 	gp_region_close(region);
 	return -1;
 }
@@ -40,8 +33,8 @@ void gp_region_close(struct gp_region *region)
 {
 	if (region->addr && region->cuda)
 		gp_cuda_free(region->cuda, region->addr);
-	else if (region->addr)
-		munmap(region->addr, region->bytes);
+	else
+		gp_place_free(region->addr, region->bytes);
 	free(region->block);
 	free(region->expected);
 	*region = (struct gp_region){0};

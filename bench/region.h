@@ -18,8 +18,8 @@ struct gp_region {
 	void *block, *expected; /* scratch of fill and check */
 };
 
-/* cudaMalloc, or page-aligned anonymous memory where cuda is NULL. */
-int gp_region_open(struct gp_cuda *cuda, uint64_t bytes, struct gp_region *region,
+/* cudaMalloc; or, where cuda is NULL, host memory on NUMA node `node` (-1: anywhere). */
+int gp_region_open(struct gp_cuda *cuda, uint64_t bytes, int node, struct gp_region *region,
 		   struct gp_error *err);
 /* May be called twice, and on a zeroed region. */
 void gp_region_close(struct gp_region *region);

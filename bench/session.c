@@ -13,6 +13,7 @@
  * A client leaves by closing the channel between two requests.
  */
 #include "session.h"
+#include "place.h"
 #include "side.h"
 #include "stop.h"
 #include "version.h"
@@ -81,6 +82,10 @@ int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
 			.no_gpu = choice->no_gpu},
 	};
 	session->end.rdma = &session->rdma;
+	if (gp_host_node(host, choice, opt->cpu_node, &session->end.cpu_node, err) < 0 ||
+	    gp_host_node(host, choice, opt->mem_node, &session->end.mem_node, err) < 0 ||
+	    gp_place_thread(session->end.cpu_node, NULL, err) < 0)
+		return -1;
 	gp_error_side(&session->end.no_gpu, "client");
 	if (getrandom(&session->nonce, sizeof(session->nonce), 0) < 0)
 		return gp_error_set(err, GP_EXIT_FAILED, "getrandom failed");
@@ -95,6 +100,9 @@ int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
 			  sizeof(session->server_version), err) == 0 &&
 	    start(session, choice->nic, err) == 0)
 		return 0;
+	if (!err->advice[0] && !err->side[0])
+		gp_error_advise(err, "the server may be busy: it serves one client after another, "
+				     "and --timeout waits longer");
 	gp_session_close(session);
 	return -1;
 }
@@ -121,6 +129,8 @@ static int join(struct gp_session *session, struct gp_rig *rig, const json_t *an
 	if (gp_facts_from_json(json_object_get(answer, "facts"), &theirs) < 0)
 		return gp_error_set(err, GP_EXIT_FAILED, "the server's facts can't be read");
 	gp_facts_append(&rig->facts, &theirs);
+	if (gp_placed_from_json(json_object_get(answer, "place"), &session->server_placed) < 0)
+		return gp_error_set(err, GP_EXIT_FAILED, "the server's placement can't be read");
 	if (gp_connect_finish(rig->conn, json_object_get(answer, "connect"), session->fd, err) <
 		    0 ||
 	    rig->path->ready(rig, err) < 0)

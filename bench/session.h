@@ -17,8 +17,9 @@ struct gp_session {
 	struct gp_rdma rdma;
 	enum gp_connect_way way;
 	uint64_t nonce;
-	json_t *server;	     /* how the server describes itself */
-	bool server_has_gpu; /* and it was not declined */
+	json_t *server;			/* how the server describes itself */
+	struct gp_placed server_placed; /* of the path opened last */
+	bool server_has_gpu;		/* and it was not declined */
 	char server_version[64];
 };
 

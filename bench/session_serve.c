@@ -5,6 +5,7 @@
  * the client closes the channel, breaks the protocol, or is silent for too long.
  */
 #include "session.h"
+#include "place.h"
 #include "side.h"
 #include "stop.h"
 #include "units.h"
@@ -23,6 +24,8 @@ struct server {
 	struct gp_host host;
 	struct gp_choice choice;
 	bool started;
+	bool is_bound;	       /* this thread, by the session */
+	cpu_set_t cpus_before; /* what it could use before */
 	struct gp_rdma rdma;
 	enum gp_connect_way way;
 	struct gp_end end;
@@ -67,6 +70,13 @@ static json_t *handle_start(struct server *server, const json_t *request, struct
 				      .gpu = server->choice.gpu,
 				      .no_gpu = server->choice.no_gpu,
 				      .rdma = &server->rdma};
+	if (gp_host_node(&server->host, &server->choice, opt->server_cpu_node,
+			 &server->end.cpu_node, err) < 0 ||
+	    gp_host_node(&server->host, &server->choice, opt->server_mem_node,
+			 &server->end.mem_node, err) < 0 ||
+	    gp_place_thread(server->end.cpu_node, &server->cpus_before, err) < 0)
+		return NULL;
+	server->is_bound = true;
 	return json_pack("{s:o s:b}", "host", gp_host_describe(&server->host, &server->choice),
 			 "has_address", server->choice.nic->address[0] != '\0');
 }
@@ -129,9 +139,15 @@ static int open_nic(struct server *server, const json_t *request, struct gp_erro
 static int answer_and_connect(struct server *server, struct gp_rig *rig, json_t *info,
 			      const json_t *peer_info, struct gp_error *err)
 {
-	json_t *answer = json_pack("{s:o s:o s:o}", "memory", gp_rig_describe(rig), "facts",
-				   gp_facts_to_json(&rig->facts), "connect", info);
-	int rc = gp_wire_send(server->fd, answer, gp_deadline(server->opt.timeout_s), err);
+	struct gp_placed placed;
+	json_t *answer;
+	int rc;
+
+	gp_rig_ask_place(rig, &placed);
+	answer = json_pack("{s:o s:o s:o s:o}", "memory", gp_rig_describe(rig), "facts",
+			   gp_facts_to_json(&rig->facts), "place", gp_placed_to_json(&placed),
+			   "connect", info);
+	rc = gp_wire_send(server->fd, answer, gp_deadline(server->opt.timeout_s), err);
 
 	json_decref(answer);
 	if (rc < 0)
@@ -364,6 +380,8 @@ int gp_session_serve(int fd, const struct gp_serve_limits *limits, struct gp_err
 	for (int i = 0; i < PATHS_MAX; i++)
 		gp_rig_close(&server.rig[i]);
 	gp_rdma_close(&server.rdma);
+	if (server.is_bound)
+		gp_place_restore(&server.cpus_before);
 	gp_host_close(&server.host);
 	return rc;
 }

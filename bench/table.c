@@ -212,6 +212,21 @@ static bool first_of_path(const struct gp_record *record, int index)
 	return index == 0 || strcmp(record->cells[index].path, record->cells[index - 1].path) != 0;
 }
 
+/* What was bound and is elsewhere, one line a side. */
+static void print_misplaced(const struct gp_cell *cell, FILE *out)
+{
+	for (enum gp_side side = GP_CLIENT; side <= GP_SERVER; side++) {
+		const struct gp_placed *p = &cell->placed[side];
+
+		if (cell->n_rounds && gp_placed_differs(p))
+			fprintf(out,
+				"%s: misplaced on the %s: thread on node %d (asked %d), memory "
+				"%.0f %% on node %d (asked %d)\n",
+				cell->path, gp_side_name(side), p->cpu_node, p->cpu_node_asked,
+				p->mem_share * 100, p->mem_node, p->mem_node_asked);
+	}
+}
+
 static void print_thresholds(const struct gp_record *record, FILE *out)
 {
 	for (int i = 0; i < record->n_thresholds; i++) {
@@ -238,6 +253,9 @@ void gp_table_print(const struct gp_record *record, bool verbose, FILE *out)
 	for (int i = 0; i < record->n_cells; i++)
 		if (first_of_path(record, i) && record->cells[i].n_rounds)
 			print_evidence(record, i, out);
+	for (int i = 0; i < record->n_cells; i++)
+		if (first_of_path(record, i))
+			print_misplaced(&record->cells[i], out);
 	for (int i = 0; verbose && i < record->n_cells; i++)
 		if (record->cells[i].n_rounds)
 			print_facts(&record->cells[i], out);

@@ -118,6 +118,52 @@ static json_t *path_to_json(const struct gp_cell *cell)
 			 used ? json_string(cell->path) : json_null());
 }
 
+static json_t *node(int value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+json_t *gp_placed_to_json(const struct gp_placed *p)
+{
+	return json_pack("{s:{s:o s:o s:o} s:{s:o s:o s:o}}", "thread", "asked",
+			 node(p->cpu_node_asked), "verified", node(p->cpu_node), "cpu",
+			 node(p->cpu), "memory", "asked", node(p->mem_node_asked), "verified",
+			 node(p->mem_node), "share",
+			 p->mem_node < 0 ? json_null() : json_real(p->mem_share));
+}
+
+static int read_node(const json_t *json, const char *key)
+{
+	const json_t *value = json_object_get(json, key);
+
+	return json_is_integer(value) ? (int)json_integer_value(value) : -1;
+}
+
+int gp_placed_from_json(const json_t *json, struct gp_placed *placed)
+{
+	const json_t *thread = json_object_get(json, "thread");
+	const json_t *memory = json_object_get(json, "memory");
+
+	if (!json_is_object(thread) || !json_is_object(memory))
+		return -1;
+	*placed = (struct gp_placed){
+		.cpu_node_asked = read_node(thread, "asked"),
+		.cpu_node = read_node(thread, "verified"),
+		.cpu = read_node(thread, "cpu"),
+		.mem_node_asked = read_node(memory, "asked"),
+		.mem_node = read_node(memory, "verified"),
+		.mem_share = json_number_value(json_object_get(memory, "share")),
+	};
+	return 0;
+}
+
+bool gp_placed_differs(const struct gp_placed *p)
+{
+	return (p->cpu_node_asked >= 0 && p->cpu_node >= 0 && p->cpu_node != p->cpu_node_asked) ||
+	       (p->mem_node_asked >= 0 && p->mem_node >= 0 &&
+		(p->mem_node != p->mem_node_asked || p->mem_share < 1));
+}
+
 static json_t *cell_to_json(const struct gp_cell *cell)
 {
 	json_t *json = json_object();
@@ -132,7 +178,10 @@ static json_t *cell_to_json(const struct gp_cell *cell)
 	json_object_set_new(json, "qps", json_integer(cell->qps));
 	json_object_set_new(json, "tx_depth", json_integer(cell->tx_depth));
 	json_object_set_new(json, "bidirectional", json_boolean(cell->two_way));
-	json_object_set_new(json, "placement", json_pack("{s:s}", "asked", cell->placement));
+	json_object_set_new(json, "placement",
+			    json_pack("{s:s s:o s:o}", "asked", cell->placement, "client",
+				      gp_placed_to_json(&cell->placed[GP_CLIENT]), "server",
+				      gp_placed_to_json(&cell->placed[GP_SERVER])));
 	json_object_set_new(json, "gpu", text(cell->gpu));
 	json_object_set_new(json, "nic", text(cell->nic));
 	json_object_set_new(json, "server_gpu", text(cell->server_gpu));

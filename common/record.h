@@ -19,6 +19,14 @@ struct gp_round_value {
 	double seconds;
 };
 
+/* Where one side's posting thread and host buffers were: asked, and as the kernel told. -1: not
+ * asked, not told, or (memory) none in use. */
+struct gp_placed {
+	int cpu_node_asked, cpu_node, cpu;
+	int mem_node_asked, mem_node;
+	double mem_share; /* of the pages looked at, on mem_node */
+};
+
 /* One row: a path, op and size between two devices. Numbers that are not known are NaN. */
 struct gp_cell {
 	char path[16];
@@ -27,6 +35,7 @@ struct gp_cell {
 	int qps, tx_depth;
 	bool two_way;
 	char placement[16];
+	struct gp_placed placed[GP_SIDES];
 	char gpu[16], nic[72], server_gpu[16],
 		server_nic[72];	       /* PCI address or "none"; name:port */
 	struct gp_round_value *rounds; /* owned */
@@ -76,6 +85,13 @@ void gp_record_free(struct gp_record *record);
 /* "dmabuf/write/1M/q1/t128/near/0000:18:00.0-mlx5_0:1/0000:18:00.0-mlx5_0:1": the same in two
  * records where the same thing was measured. Returns buf. */
 char *gp_cell_id(const struct gp_cell *cell, char *buf, size_t size);
+
+/* Both ways, for the record and the wire. -1 where `json` is none. */
+json_t *gp_placed_to_json(const struct gp_placed *placed);
+int gp_placed_from_json(const json_t *json, struct gp_placed *placed);
+
+/* True where something was asked for and is known to be elsewhere. */
+bool gp_placed_differs(const struct gp_placed *placed);
 
 /* Append a round. -1 out of memory. */
 int gp_cell_add_round(struct gp_cell *cell, const struct gp_round_value *value);
