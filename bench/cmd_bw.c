@@ -227,6 +227,7 @@ static void note_limit(struct run *run)
 static int prepare(struct run *run, const char *server, struct gp_error *err)
 {
 	bool gpu = gp_bw_uses_gpu(&run->opt);
+	char ticket[33];
 
 	if (gp_host_open(gpu, &run->host, err) < 0 ||
 	    gp_host_choose(&run->host, run->opt.nic, gpu ? run->opt.gpu : "none", &run->choice,
@@ -235,7 +236,9 @@ static int prepare(struct run *run, const char *server, struct gp_error *err)
 	if (run->choice.gpu && gp_cuda_use(run->host.cuda, run->choice.gpu->ordinal, err) < 0)
 		return -1;
 	run->record.client = gp_host_describe(&run->host, &run->choice);
-	if (gp_session_open(server, &run->opt, &run->host, &run->choice, &run->session, err) < 0)
+	gp_wire_ticket(ticket);
+	if (gp_session_open(server, ticket, &run->opt, &run->host, &run->choice, &run->session,
+			    err) < 0)
 		return -1;
 	run->record.server = json_incref(run->session.server);
 	note_limit(run);

@@ -9,6 +9,9 @@
 #include "version.h"
 #include "wire.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,50 +50,116 @@ static const struct gp_option_table table = {
 	.rows = rows,
 };
 
-/* A broken session is this client's trouble, not the server's: say it and go on. */
-static bool serve_one(int fd, const char *peer, const struct gp_serve_limits *limits,
-		      struct gp_error *err)
+/* The server: its desk, and how the sessions that have ended went. */
+struct serve {
+	struct gp_desk desk;
+	int running;		/* sessions, under desk.lock */
+	int ended;		/* sessions that a client had, likewise */
+	struct gp_error failed; /* of the last that ended badly */
+};
+
+struct visit {
+	struct serve *serve;
+	int fd;
+	char peer[128];
+};
+
+/* A broken session is its client's trouble, not the server's: say it and go on. */
+static void *serve_visit(void *arg)
 {
+	struct visit *visit = arg;
+	struct serve *serve = visit->serve;
+	struct gp_error err = {0};
 	char line[1024];
 
-	fprintf(stderr, "gdrproof: client %s\n", peer);
-	if (gp_session_serve(fd, limits, err) == 0) {
-		fprintf(stderr, "gdrproof: client %s: done\n", peer);
-		return true;
+	fprintf(stderr, "gdrproof: client %s\n", visit->peer);
+	if (gp_session_serve(visit->fd, &serve->desk, &err) == 0) {
+		fprintf(stderr, "gdrproof: client %s: done\n", visit->peer);
+	} else {
+		gp_error_side(&err, "server");
+		fprintf(stderr, "gdrproof: client %s: %s\n", visit->peer,
+			gp_error_line(&err, line, sizeof(line)));
 	}
-	gp_error_side(err, "server");
-	fprintf(stderr, "gdrproof: client %s: %s\n", peer, gp_error_line(err, line, sizeof(line)));
-	return false;
+	close(visit->fd);
+	pthread_mutex_lock(&serve->desk.lock);
+	if (err.set)
+		serve->failed = err;
+	serve->running--;
+	serve->ended++;
+	pthread_mutex_unlock(&serve->desk.lock);
+	free(visit);
+	return NULL;
 }
 
-static int serve_clients(int listen_fd, const struct gp_serve_limits *limits, bool once,
-			 struct gp_error *err)
+static int start_visit(struct serve *serve, int fd, const char *peer, struct gp_error *err)
 {
-	while (!gp_stop_requested()) {
-		struct gp_error failed = {0};
-		char peer[128];
-		bool good;
-		int fd;
+	struct visit *visit = malloc(sizeof(*visit));
+	pthread_t thread;
+	int code = ENOMEM;
 
-		if (gp_wire_accept(listen_fd, limits->timeout_s, &fd, peer, sizeof(peer), err) < 0)
-			return -1;
-		if (fd < 0)
-			break;
-		good = serve_one(fd, peer, limits, &failed);
-		close(fd);
-		if (!once)
-			continue;
-		if (!good)
-			*err = failed;
-		return good ? 0 : -1;
+	if (visit) {
+		*visit = (struct visit){.serve = serve, .fd = fd};
+		snprintf(visit->peer, sizeof(visit->peer), "%s", peer);
+		pthread_mutex_lock(&serve->desk.lock);
+		serve->running++;
+		pthread_mutex_unlock(&serve->desk.lock);
+		code = pthread_create(&thread, NULL, serve_visit, visit);
+		if (code == 0) {
+			pthread_detach(thread);
+			return 0;
+		}
+		serve->running--;
 	}
-	return 0;
+	free(visit);
+	close(fd);
+	return gp_error_errno(err, GP_EXIT_FAILED, code, "pthread_create", "a session");
+}
+
+/* How many sessions run, and whether any has ended: one look. */
+static int running(struct serve *serve, bool *any_ended)
+{
+	int n;
+
+	pthread_mutex_lock(&serve->desk.lock);
+	n = serve->running;
+	*any_ended = serve->ended > 0;
+	pthread_mutex_unlock(&serve->desk.lock);
+	return n;
+}
+
+#define LOOK_S	0.2
+#define LEAVE_S 10 /* a stop is seen by every session within its next look */
+
+static int serve_clients(int listen_fd, struct serve *serve, bool once, struct gp_error *err)
+{
+	uint64_t deadline_ns;
+	bool ended = false;
+	char peer[128];
+	int fd, rc = 0;
+
+	while (!gp_stop_requested() && rc == 0) {
+		if (gp_wire_accept(listen_fd, LOOK_S, serve->desk.timeout_s, &fd, peer,
+				   sizeof(peer), err) < 0)
+			rc = -1;
+		else if (fd >= 0)
+			rc = start_visit(serve, fd, peer, err);
+		else if (running(serve, &ended) == 0 && ended && once)
+			break;
+	}
+	deadline_ns = gp_deadline(LEAVE_S);
+	while (running(serve, &ended) > 0 && gp_now_ns() < deadline_ns)
+		usleep(20000);
+	if (once && rc == 0 && serve->failed.set) {
+		*err = serve->failed;
+		return -1;
+	}
+	return rc;
 }
 
 static int run(int argc, char **argv, struct gp_error *err)
 {
 	struct serve_options opt = {0};
-	struct gp_serve_limits limits = {0};
+	struct serve serve = {0};
 	struct gp_wire_key key;
 	const char *words[1];
 	char size[32];
@@ -99,21 +168,22 @@ static int run(int argc, char **argv, struct gp_error *err)
 	gp_options_default(&table, &opt);
 	if (gp_options_parse(&table, argc, argv, &opt, NULL, words, 0, &n_words, err) < 0)
 		return -1;
-	limits.max_bytes = opt.max_bytes;
-	limits.timeout_s = opt.timeout_s;
+	gp_desk_init(&serve.desk);
+	serve.desk.max_bytes = opt.max_bytes;
+	serve.desk.timeout_s = opt.timeout_s;
 	if (opt.psk_file[0]) {
 		if (gp_wire_key_read(opt.psk_file, &key, err) < 0)
 			return -1;
-		limits.key = &key;
+		serve.desk.key = &key;
 	}
 	gp_stop_install();
 	if (gp_wire_listen(opt.bind, opt.port, &listen_fd, err) < 0)
 		return -1;
 	fprintf(stderr, "gdrproof %s serves on %s port %d; %s may use up to %s of memory here\n",
 		gp_version, opt.bind[0] ? opt.bind : "all addresses", opt.port,
-		limits.key ? "who knows the key" : "anyone who reaches it",
+		serve.desk.key ? "who knows the key" : "anyone who reaches it",
 		gp_size_write(opt.max_bytes, size, sizeof(size)));
-	rc = serve_clients(listen_fd, &limits, opt.once, err);
+	rc = serve_clients(listen_fd, &serve, opt.once, err);
 	close(listen_fd);
 	return rc < 0 ? GP_EXIT_FAILED : GP_EXIT_OK;
 }

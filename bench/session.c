@@ -16,6 +16,7 @@
 #include "place.h"
 #include "side.h"
 #include "stop.h"
+#include "units.h"
 #include "version.h"
 #include "wire.h"
 
@@ -66,11 +67,12 @@ static int start(struct gp_session *session, const struct gp_nic *nic, struct gp
 	return gp_rdma_open(nic, session->way == GP_CONNECT_CM, &session->rdma, err);
 }
 
-int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
+int gp_session_open(const char *host_name, const char *ticket, const struct gp_bw_options *opt,
 		    const struct gp_host *host, const struct gp_choice *choice,
 		    struct gp_session *session, struct gp_error *err)
 {
-	struct gp_wire_self self = {.version = gp_version};
+	struct gp_wire_self self = {.version = gp_version, .ticket = ticket};
+	struct gp_wire_peer peer;
 	struct gp_wire_key key;
 
 	*session = (struct gp_session){
@@ -96,8 +98,8 @@ int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
 	}
 	if (gp_wire_connect(host_name, opt->port, opt->timeout_s, &session->fd, err) < 0)
 		return -1;
-	if (gp_wire_hello(session->fd, &self, gp_deadline(opt->timeout_s), session->server_version,
-			  sizeof(session->server_version), err) == 0 &&
+	/* Twice: the server may keep us at its desk for as long as its own time-out. */
+	if (gp_wire_hello(session->fd, &self, gp_deadline(2 * opt->timeout_s), &peer, err) == 0 &&
 	    start(session, choice->nic, err) == 0)
 		return 0;
 	if (!err->advice[0] && !err->side[0])
@@ -271,8 +273,11 @@ static int run_and_check(struct gp_session *session, struct gp_task *task,
 	json_t *answer = NULL;
 	int rc;
 
-	if (task->rig->path->run(task->rig, &task->round, &mine, err) < 0 ||
-	    receive_answer(session, &answer, err) < 0)
+	outcome->start_ns = gp_now_ns();
+	if (task->rig->path->run(task->rig, &task->round, &mine, err) < 0)
+		return -1;
+	outcome->end_ns = outcome->start_ns + mine.ns;
+	if (receive_answer(session, &answer, err) < 0)
 		return -1;
 	rc = gp_moved_from_json(json_object_get(answer, "moved"), &theirs, err);
 	read_server_end(answer, outcome);
@@ -317,10 +322,13 @@ int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struc
 				    rig->path->name, "op", op->name, "size", (json_int_t)size,
 				    "number", (json_int_t)number, "seed", (json_int_t)task.seed),
 			  &answer, err);
-	if (rc == 0) {
+	if (rc == 0)
 		json_decref(answer);
+	/* All rails begin together; one that can't must not keep the others waiting. */
+	if (session->start)
+		pthread_barrier_wait(session->start);
+	if (rc == 0)
 		rc = run_and_check(session, &task, outcome, err);
-	}
 	gp_error_side(err, "client");
 	return rc;
 }

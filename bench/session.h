@@ -11,6 +11,8 @@
 #include "path.h"
 #include "wire.h"
 
+#include <pthread.h>
+
 struct gp_session {
 	int fd; /* -1: closed */
 	struct gp_end end;
@@ -20,13 +22,14 @@ struct gp_session {
 	json_t *server;			/* how the server describes itself */
 	struct gp_placed server_placed; /* of the path opened last */
 	bool server_has_gpu;		/* and it was not declined */
-	char server_version[64];
+	pthread_barrier_t *start;	/* waited at before the first byte of a round; NULL: not */
 };
 
 /* What one round gave. Bytes and rate are of both directions where the round was two-way. */
 struct gp_outcome {
 	uint64_t bytes, messages;
 	double seconds, gbytes_per_s;
+	uint64_t start_ns, end_ns; /* when we ran; the clock of gp_now_ns() */
 	uint64_t moved_bytes; /* with what was in flight when the window closed; one direction */
 	struct gp_check check[GP_SIDES];
 	struct gp_counters counted[GP_SIDES]; /* differences over the round; -1 unknown */
@@ -36,7 +39,7 @@ struct gp_outcome {
  * Connect to the server, agree on the options, choose the devices. `choice` is this side's.
  * GP_EXIT_MISSING where a device is not there, on either side (named).
  */
-int gp_session_open(const char *host_name, const struct gp_bw_options *opt,
+int gp_session_open(const char *host_name, const char *ticket, const struct gp_bw_options *opt,
 		    const struct gp_host *host, const struct gp_choice *choice,
 		    struct gp_session *session, struct gp_error *err);
 void gp_session_close(struct gp_session *session);
@@ -51,14 +54,27 @@ int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struc
 		     uint64_t size, uint32_t number, struct gp_outcome *outcome,
 		     struct gp_error *err);
 
-/* What the server allows. */
-struct gp_serve_limits {
-	uint64_t max_bytes;
+/*
+ * What all sessions of a server share. One client is served at a time; a client may have several
+ * sessions, which its ticket shows to be one run's. Another one waits at the desk until the client
+ * has left, and is told so where that takes longer than the time-out.
+ */
+struct gp_desk {
+	uint64_t max_bytes; /* most that a client's sessions may have together */
 	double timeout_s;
 	const struct gp_wire_key *key; /* NULL: any client is served */
+	pthread_mutex_t lock;
+	pthread_cond_t left;
+	char ticket[40]; /* of the client that is served */
+	int sessions;	 /* of that client */
+	uint64_t taken_bytes;
 };
 
-/* Serve one client on a connected control channel until it leaves. 0 where it left in order. */
-int gp_session_serve(int fd, const struct gp_serve_limits *limits, struct gp_error *err);
+/* `timeout_s` and the rest are set by the caller afterwards; no destroy is needed. */
+void gp_desk_init(struct gp_desk *desk);
+
+/* Serve one session on a connected control channel until the client leaves; several may run at a
+ * time, on a thread each. 0 where it left in order. */
+int gp_session_serve(int fd, struct gp_desk *desk, struct gp_error *err);
 
 #endif

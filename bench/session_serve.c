@@ -13,13 +13,15 @@
 #include "wire.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PATHS_MAX 8
 
 struct server {
 	int fd;
-	const struct gp_serve_limits *limits;
+	struct gp_desk *desk;
 	struct gp_bw_options opt;
 	struct gp_host host;
 	struct gp_choice choice;
@@ -74,9 +76,8 @@ static json_t *handle_start(struct server *server, const json_t *request, struct
 			 &server->end.cpu_node, err) < 0 ||
 	    gp_host_node(&server->host, &server->choice, opt->server_mem_node,
 			 &server->end.mem_node, err) < 0 ||
-	    gp_place_thread(server->end.cpu_node, &server->cpus_before, err) < 0)
+	    gp_place_thread(server->end.cpu_node, NULL, err) < 0)
 		return NULL;
-	server->is_bound = true;
 	return json_pack("{s:o s:b}", "host", gp_host_describe(&server->host, &server->choice),
 			 "has_address", server->choice.nic->address[0] != '\0');
 }
@@ -100,24 +101,42 @@ static uint64_t path_bytes(const struct server *server)
 	return gp_bw_region_bytes(&server->opt) * (server->opt.bidirectional ? 2 : 1);
 }
 
-/* All open paths together must be within --max-bytes. */
-static int check_bytes(const struct server *server, struct gp_error *err)
+/* All open paths of the client's sessions together must be within --max-bytes. */
+static int take_bytes(struct server *server, struct gp_error *err)
 {
-	uint64_t bytes = path_bytes(server), limit = server->limits->max_bytes, taken = 0;
+	uint64_t bytes = path_bytes(server), limit = server->desk->max_bytes;
 	char asked[32], allowed[32];
+	bool fits;
 
-	for (int i = 0; i < PATHS_MAX; i++)
-		taken += server->rig[i].path ? bytes : 0;
-	if (bytes > limit || taken > limit - bytes) {
-		gp_error_set(err, GP_EXIT_MISSING,
-			     "the session asks for %s more memory, over the server's --max-bytes "
-			     "%s",
-			     gp_size_write(bytes, asked, sizeof(asked)),
-			     gp_size_write(limit, allowed, sizeof(allowed)));
-		gp_error_advise(err, "lower --region, --size or --qp, or raise --max-bytes there");
-		return -1;
-	}
-	return 0;
+	pthread_mutex_lock(&server->desk->lock);
+	fits = bytes <= limit && server->desk->taken_bytes <= limit - bytes;
+	if (fits)
+		server->desk->taken_bytes += bytes;
+	pthread_mutex_unlock(&server->desk->lock);
+	if (fits)
+		return 0;
+	gp_error_set(err, GP_EXIT_MISSING,
+		     "the session asks for %s more memory, over the server's --max-bytes %s",
+		     gp_size_write(bytes, asked, sizeof(asked)),
+		     gp_size_write(limit, allowed, sizeof(allowed)));
+	gp_error_advise(err, "lower --region, --size or --qp, or raise --max-bytes there");
+	return -1;
+}
+
+static void return_bytes(struct server *server)
+{
+	pthread_mutex_lock(&server->desk->lock);
+	server->desk->taken_bytes -= path_bytes(server);
+	pthread_mutex_unlock(&server->desk->lock);
+}
+
+/* Close a path, open or not, and give back what it had. */
+static void close_rig(struct server *server, struct gp_rig *rig)
+{
+	if (!rig->path)
+		return;
+	gp_rig_close(rig);
+	return_bytes(server);
 }
 
 static int open_nic(struct server *server, const json_t *request, struct gp_error *err)
@@ -166,17 +185,20 @@ static json_t *handle_open(struct server *server, const json_t *request, struct 
 
 	if (!server->started || !server->choice.nic || !rig || rig->path)
 		return protocol_error(err, "to open a path makes no sense here");
-	if (open_nic(server, request, err) < 0 || check_bytes(server, err) < 0 ||
-	    gp_rig_open(path, &server->end, rig, err) < 0)
+	if (open_nic(server, request, err) < 0 || take_bytes(server, err) < 0)
 		return NULL;
+	if (gp_rig_open(path, &server->end, rig, err) < 0) {
+		return_bytes(server);
+		return NULL;
+	}
 	if (gp_rig_set_remote(rig, json_object_get(request, "memory"), err) < 0 ||
 	    gp_side_prepare_connection(rig, server->way, &info, err) < 0) {
-		gp_rig_close(rig);
+		close_rig(server, rig);
 		return NULL;
 	}
 	answer_and_connect(server, rig, info, peer, err);
 	if (err->set)
-		gp_rig_close(rig);
+		close_rig(server, rig);
 	/* The answer to `open` is sent: what follows answers the next request, which is either
 	 * "connected", or anything else from a client that has given up. */
 	if (gp_wire_receive(server->fd, gp_deadline(2 * server->opt.timeout_s), &next, err) == 0)
@@ -269,7 +291,7 @@ static json_t *handle_close(struct server *server, const json_t *request, struct
 	if (!rig)
 		return protocol_error(err, "closes no path");
 	server->task = (struct gp_task){0};
-	gp_rig_close(rig);
+	close_rig(server, rig);
 	return json_object();
 }
 
@@ -298,7 +320,7 @@ static uint64_t silence_deadline(const struct server *server)
 	double round_s = opt->iters ? 86400 : opt->duration_s;
 
 	if (!server->started)
-		return gp_deadline(server->limits->timeout_s);
+		return gp_deadline(server->desk->timeout_s);
 	return gp_deadline(2 * gp_side_patience_s(opt) + opt->timeout_s + round_s);
 }
 
@@ -333,7 +355,7 @@ static int serve_request(struct server *server, struct gp_error *err)
 	server->round_failed = false;
 	answer = dispatch(server, request, &failed);
 	json_decref(request);
-	deadline_ns = gp_deadline(server->limits->timeout_s);
+	deadline_ns = gp_deadline(server->desk->timeout_s);
 	if (!answer) {
 		rc = gp_wire_send_error(server->fd, &failed, deadline_ns, err);
 		return rc < 0 ? -1 : 1;
@@ -364,24 +386,87 @@ static int serve_round(struct server *server, struct gp_error *err)
 	return -1;
 }
 
-int gp_session_serve(int fd, const struct gp_serve_limits *limits, struct gp_error *err)
+void gp_desk_init(struct gp_desk *desk)
 {
-	struct gp_wire_self self = {.server = true, .version = gp_version, .key = limits->key};
-	struct server server = {.fd = fd, .limits = limits};
-	char client_version[64];
+	*desk = (struct gp_desk){0};
+	pthread_mutex_init(&desk->lock, NULL);
+	pthread_cond_init(&desk->left, NULL);
+}
+
+/* Sessions that a client may have at once: a rail each. */
+#define SESSIONS_MAX 64
+
+/* Wait for our turn. A client's further sessions come in at once. */
+static int come_in(struct gp_desk *desk, const char *ticket, struct gp_error *err)
+{
+	struct timespec until;
+	bool ours;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)desk->timeout_s;
+	pthread_mutex_lock(&desk->lock);
+	for (;;) {
+		ours = desk->sessions == 0 || (ticket[0] && strcmp(ticket, desk->ticket) == 0);
+		if (ours || gp_stop_requested() ||
+		    pthread_cond_timedwait(&desk->left, &desk->lock, &until) != 0)
+			break;
+	}
+	if (ours && desk->sessions == SESSIONS_MAX)
+		gp_error_set(err, GP_EXIT_MISSING, "the server has %d sessions of this client",
+			     SESSIONS_MAX);
+	else if (!ours)
+		gp_error_set(err, GP_EXIT_FAILED, "the server is busy with another client");
+	else if (desk->sessions++ == 0)
+		snprintf(desk->ticket, sizeof(desk->ticket), "%s", ticket);
+	pthread_mutex_unlock(&desk->lock);
+	return err->set ? -1 : 0;
+}
+
+static void leave(struct gp_desk *desk)
+{
+	pthread_mutex_lock(&desk->lock);
+	desk->sessions--;
+	pthread_cond_broadcast(&desk->left);
+	pthread_mutex_unlock(&desk->lock);
+}
+
+static int serve_requests(struct server *server, struct gp_error *err)
+{
 	int rc = 1;
 
-	if (gp_wire_hello(fd, &self, gp_deadline(limits->timeout_s), client_version,
-			  sizeof(client_version), err) < 0)
-		return -1;
-	gp_options_default(&gp_bw_table, &server.opt);
+	gp_options_default(&gp_bw_table, &server->opt);
 	while (rc > 0)
-		rc = server.round_open ? serve_round(&server, err) : serve_request(&server, err);
+		rc = server->round_open ? serve_round(server, err) : serve_request(server, err);
 	for (int i = 0; i < PATHS_MAX; i++)
-		gp_rig_close(&server.rig[i]);
-	gp_rdma_close(&server.rdma);
-	if (server.is_bound)
-		gp_place_restore(&server.cpus_before);
-	gp_host_close(&server.host);
+		close_rig(server, &server->rig[i]);
+	gp_rdma_close(&server->rdma);
+	gp_host_close(&server->host);
+	return rc;
+}
+
+int gp_session_serve(int fd, struct gp_desk *desk, struct gp_error *err)
+{
+	struct gp_wire_self self = {.server = true, .version = gp_version, .key = desk->key};
+	struct server *server;
+	struct gp_error ignored = {0};
+	struct gp_wire_peer peer;
+	int rc;
+
+	if (gp_wire_hello(fd, &self, gp_deadline(desk->timeout_s), &peer, err) < 0)
+		return -1;
+	if (come_in(desk, peer.ticket, err) < 0) {
+		gp_wire_send_error(fd, err, gp_deadline(desk->timeout_s), &ignored);
+		return -1;
+	}
+	server = calloc(1, sizeof(*server)); /* too large for a thread's stack */
+	if (server) {
+		server->fd = fd;
+		server->desk = desk;
+		rc = serve_requests(server, err);
+		free(server);
+	} else {
+		rc = gp_error_set(err, GP_EXIT_FAILED, "out of memory for a session");
+	}
+	leave(desk);
 	return rc;
 }

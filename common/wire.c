@@ -121,29 +121,24 @@ int gp_wire_listen(const char *address, int port, int *fd, struct gp_error *err)
 	return 0;
 }
 
-int gp_wire_accept(int listen_fd, double timeout_s, int *fd, char *peer, size_t peer_size,
-		   struct gp_error *err)
+int gp_wire_accept(int listen_fd, double wait_s, double timeout_s, int *fd, char *peer,
+		   size_t peer_size, struct gp_error *err)
 {
 	struct sockaddr_storage addr;
 	socklen_t len = sizeof(addr);
+	struct gp_error waited = {0};
 	const char *shown;
 
 	*fd = -1;
-	while (!gp_stop_requested()) {
-		struct gp_error waited = {0};
-
-		if (gp_wait_fd(listen_fd, POLLIN, gp_deadline(3600), "client", &waited) < 0)
-			continue;
-		*fd = accept4(listen_fd, (struct sockaddr *)&addr, &len,
-			      SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (*fd >= 0)
-			break;
-		/* A client that went away before it was accepted is nobody's failure. */
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			return gp_error_errno(err, GP_EXIT_FAILED, errno, "accept", "control port");
-	}
-	if (*fd < 0)
+	if (gp_wait_fd(listen_fd, POLLIN, gp_deadline(wait_s), "client", &waited) < 0)
 		return 0;
+	*fd = accept4(listen_fd, (struct sockaddr *)&addr, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (*fd < 0) {
+		/* A client that went away before it was accepted is nobody's failure. */
+		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+			return 0;
+		return gp_error_errno(err, GP_EXIT_FAILED, errno, "accept", "control port");
+	}
 	tune_socket(*fd, timeout_s);
 	if (getnameinfo((struct sockaddr *)&addr, len, peer, (socklen_t)peer_size, NULL, 0,
 			NI_NUMERICHOST) != 0)
@@ -308,9 +303,11 @@ bool gp_wire_hung_up(int fd)
 }
 
 /* A peer's word, cut to fit, with nothing in it that could move a terminal's cursor. */
-static void take_version(const char *text, char *out, size_t size)
+static void take_word(const json_t *json, const char *otherwise, char *out, size_t size)
 {
-	snprintf(out, size, "%s", text ? text : "unknown");
+	const char *text = json_string_value(json);
+
+	snprintf(out, size, "%s", text ? text : otherwise);
 	for (char *p = out; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = ' ';
@@ -403,13 +400,15 @@ static int exchange_proofs(int fd, const struct gp_wire_self *self, struct proof
 		       : check_proof(fd, server, deadline_ns, err);
 }
 
-/* Read the other's hello: its version, and its nonce, empty where it has no key. */
-static int read_hello(const json_t *hello, const struct gp_wire_self *self, char *peer_version,
-		      size_t size, const char **nonce, struct gp_error *err)
+/* Read the other's hello. Its nonce is NULL where it has no key. */
+static int read_hello(const json_t *hello, const struct gp_wire_self *self,
+		      struct gp_wire_peer *peer, const char **nonce, struct gp_error *err)
 {
 	const json_t *protocol = json_object_get(hello, "gdrproof");
 
-	take_version(json_string_value(json_object_get(hello, "version")), peer_version, size);
+	take_word(json_object_get(hello, "version"), "unknown", peer->version,
+		  sizeof(peer->version));
+	take_word(json_object_get(hello, "ticket"), "", peer->ticket, sizeof(peer->ticket));
 	*nonce = json_string_value(json_object_get(hello, "nonce"));
 	if (!json_is_integer(protocol))
 		return gp_error_set(err, GP_EXIT_FAILED, "the other end is not gdrproof");
@@ -417,7 +416,7 @@ static int read_hello(const json_t *hello, const struct gp_wire_self *self, char
 		gp_error_set(err, GP_EXIT_FAILED,
 			     "the other end is gdrproof %.40s with protocol %d, this is gdrproof "
 			     "%s with protocol %d",
-			     peer_version, (int)json_integer_value(protocol), self->version,
+			     peer->version, (int)json_integer_value(protocol), self->version,
 			     GP_WIRE_PROTOCOL);
 		gp_error_advise(err, "install the same version on both hosts");
 		return -1;
@@ -431,8 +430,16 @@ static int read_hello(const json_t *hello, const struct gp_wire_self *self, char
 	return -1;
 }
 
-int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns, char *peer_version,
-		  size_t size, struct gp_error *err)
+void gp_wire_ticket(char ticket[33])
+{
+	unsigned char bytes[16];
+
+	randombytes_buf(bytes, sizeof(bytes));
+	sodium_bin2hex(ticket, 33, bytes, sizeof(bytes));
+}
+
+int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns,
+		  struct gp_wire_peer *peer, struct gp_error *err)
 {
 	struct proof_text text = {0};
 	unsigned char *mine = self->server ? text.server_nonce : text.client_nonce;
@@ -443,6 +450,8 @@ int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns,
 	const char *their_nonce;
 	int rc;
 
+	if (self->ticket)
+		json_object_set_new(hello, "ticket", json_string(self->ticket));
 	if (self->key) {
 		randombytes_buf(mine, NONCE_BYTES);
 		json_object_set_new(
@@ -453,7 +462,7 @@ int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns,
 	json_decref(hello);
 	if (rc < 0 || gp_wire_receive(fd, deadline_ns, &hello, err) < 0)
 		return -1;
-	rc = read_hello(hello, self, peer_version, size, &their_nonce, err);
+	rc = read_hello(hello, self, peer, &their_nonce, err);
 	if (rc == 0 && self->key) {
 		if (sodium_hex2bin(other, NONCE_BYTES, their_nonce, strlen(their_nonce), NULL, NULL,
 				   NULL) != 0)

@@ -25,10 +25,10 @@ int gp_wire_connect(const char *host, int port, double timeout_s, int *fd, struc
 /* Listen on `address` (empty: all) and `port`. GP_EXIT_USAGE for an address that is none. */
 int gp_wire_listen(const char *address, int port, int *fd, struct gp_error *err);
 
-/* Wait for a client, without bound (the one wait that has none: a server's idle state), until a
- * stop is asked for: then *fd is -1 and 0 is returned. `peer` gets "192.0.2.1". */
-int gp_wire_accept(int listen_fd, double timeout_s, int *fd, char *peer, size_t peer_size,
-		   struct gp_error *err);
+/* Take a client, waiting at most `wait_s`: where none came, or a stop is asked for, *fd is -1 and 0
+ * is returned. `peer` gets "192.0.2.1". */
+int gp_wire_accept(int listen_fd, double wait_s, double timeout_s, int *fd, char *peer,
+		   size_t peer_size, struct gp_error *err);
 
 /* Send one object. Takes no reference. */
 int gp_wire_send(int fd, const json_t *message, uint64_t deadline_ns, struct gp_error *err);
@@ -62,15 +62,25 @@ struct gp_wire_self {
 	bool server;
 	const char *version;
 	const struct gp_wire_key *key; /* NULL: none */
+	const char *ticket; /* client: the same in all sessions of one run; NULL on the server */
+};
+
+/* What the other end said. */
+struct gp_wire_peer {
+	char version[64];
+	char ticket[40]; /* a client's; empty where it gave none */
 };
 
 /*
  * Exchange the hello: both sides send theirs, then read the other's. A peer that speaks another
  * protocol number, or none at all, is refused with a line that names both versions. Where either
  * side has a key, both must: the client shows first that it knows it, then the server, by
- * HMAC-SHA-512-256 over both sides' fresh nonces. `peer_version` gets the other's version.
+ * HMAC-SHA-512-256 over both sides' fresh nonces.
  */
-int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns, char *peer_version,
-		  size_t size, struct gp_error *err);
+int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns,
+		  struct gp_wire_peer *peer, struct gp_error *err);
+
+/* 32 random hex digits for a ticket. */
+void gp_wire_ticket(char ticket[33]);
 
 #endif
