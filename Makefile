@@ -103,4 +103,4 @@ help:
 FORCE:
 .PHONY: all unit fuzz emu check install format lab clean help FORCE
 .SECONDARY:
--include $(OBJ:.o=.d)
+-include $(OBJ:.o=.d) $(wildcard $(BUILD)/tests/unit/*.d)

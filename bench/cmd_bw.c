@@ -270,6 +270,20 @@ static int show(struct run *run, struct gp_error *err)
 	return -1;
 }
 
+/* Options have no order: --json counts also behind the word that could not be read. */
+static void find_json(int argc, char **argv, struct gp_bw_options *opt)
+{
+	const struct gp_option *row = gp_option_find(&gp_bw_table, "json");
+	struct gp_error ignored = {0};
+
+	for (int i = 1; i < argc && !opt->json[0]; i++) {
+		if (strncmp(argv[i], "--json=", 7) == 0)
+			gp_option_read(row, argv[i] + 7, opt, &ignored);
+		else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+			gp_option_read(row, argv[i + 1], opt, &ignored);
+	}
+}
+
 /* A record that can't be written is better known before the run than after it. */
 static int check_json(const struct gp_bw_options *opt, struct gp_error *err)
 {
@@ -293,9 +307,10 @@ static int run_bw(int argc, char **argv, struct gp_error *err)
 
 	gp_options_default(&gp_bw_table, &run.opt);
 	gp_record_init(&run.record, gp_version);
-	if (gp_options_parse(&gp_bw_table, argc, argv, &run.opt, &given, words, 1, &n_words, err) ==
-		    0 &&
-	    n_words == 0) {
+	if (gp_options_parse(&gp_bw_table, argc, argv, &run.opt, &given, words, 1, &n_words, err) <
+	    0)
+		find_json(argc, argv, &run.opt);
+	if (!err->set && n_words == 0) {
 		gp_error_set(err, GP_EXIT_USAGE, "bw needs the server's HOST");
 		gp_error_advise(err, "start `gdrproof serve` there; see gdrproof bw --help");
 	}

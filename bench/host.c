@@ -186,11 +186,11 @@ int gp_host_node(const struct gp_host *host, const struct gp_choice *choice, con
 }
 
 /* RoCE v2 in IPv6 packets where the interface's address is one. */
-static enum gp_wire wire_of(const struct gp_nic *nic)
+static enum gp_packet wire_of(const struct gp_nic *nic)
 {
 	if (!nic->ethernet)
-		return GP_WIRE_INFINIBAND;
-	return strchr(nic->address, ':') ? GP_WIRE_ROCE_V2_IPV6 : GP_WIRE_ROCE_V2_IPV4;
+		return GP_PACKET_INFINIBAND;
+	return strchr(nic->address, ':') ? GP_PACKET_ROCE_V2_IPV6 : GP_PACKET_ROCE_V2_IPV4;
 }
 
 /* The narrowest link on the way up is what counts. */

@@ -11,6 +11,7 @@
 static const struct gp_command *const commands[] = {
 	&gp_cmd_serve,
 	&gp_cmd_bw,
+	&gp_cmd_path,
 	&gp_cmd_topo,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -45,20 +46,29 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
-/* Results that did not reach their reader are a failure, whatever was computed. */
+/* Results that did not reach their reader are a failure, unless one was told of already. */
 static int flush_output(int exit_code)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || exit_code)
 		return exit_code;
 	fprintf(stderr, "gdrproof: standard output could not be written\n");
-	return exit_code ? exit_code : GP_EXIT_FAILED;
+	return GP_EXIT_FAILED;
+}
+
+/* The one error line. Returns the exit code that goes with it. */
+static int print_error(const struct gp_error *err)
+{
+	char line[1200];
+
+	fflush(stdout);
+	fprintf(stderr, "gdrproof: %s\n", gp_error_line(err, line, sizeof(line)));
+	return err->exit_code;
 }
 
 int main(int argc, char **argv)
 {
 	const struct gp_command *command;
 	struct gp_error err = {0};
-	char line[1024];
 	int exit_code;
 
 	if (argc < 2) {
@@ -75,18 +85,16 @@ int main(int argc, char **argv)
 	}
 	command = find(argv[1]);
 	if (!command) {
-		fprintf(stderr, "gdrproof: unknown command '%s'; see gdrproof --help\n", argv[1]);
-		return GP_EXIT_USAGE;
+		gp_error_set(&err, GP_EXIT_USAGE, "unknown command '%s'", argv[1]);
+		gp_error_advise(&err, "see gdrproof --help");
+		return print_error(&err);
 	}
 	if (wants_help(argc - 1, argv + 1)) {
 		gp_options_help(command->options, stdout);
 		return flush_output(GP_EXIT_OK);
 	}
 	exit_code = command->run(argc - 1, argv + 1, &err);
-	if (err.set) {
-		fflush(stdout);
-		fprintf(stderr, "gdrproof: %s\n", gp_error_line(&err, line, sizeof(line)));
-		exit_code = err.exit_code;
-	}
+	if (err.set)
+		exit_code = print_error(&err);
 	return flush_output(exit_code);
 }

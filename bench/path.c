@@ -2,6 +2,7 @@
 /* path: see path.h. The array is the table of contents; below it is what the paths share. */
 #include "path.h"
 #include "place.h"
+#include "prerequisite.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,6 +20,18 @@ const struct gp_path *gp_path_find(const char *name)
 	return NULL;
 }
 
+/* Where a prerequisite is known to be missing, that is the reason behind what failed. */
+static void add_prerequisite(const struct gp_path *path, struct gp_error *err)
+{
+	char missing[260], advice[sizeof(err->advice)];
+
+	if (err->exit_code != GP_EXIT_MISSING ||
+	    !gp_prerequisite_missing(path->name, missing, sizeof(missing)))
+		return;
+	snprintf(advice, sizeof(advice), "%s", err->advice);
+	gp_error_advise(err, "%s%smissing here: %s", advice, advice[0] ? "; " : "", missing);
+}
+
 int gp_rig_open(const struct gp_path *path, const struct gp_end *end, struct gp_rig *rig,
 		struct gp_error *err)
 {
@@ -30,6 +43,7 @@ int gp_rig_open(const struct gp_path *path, const struct gp_end *end, struct gp_
 	if (path->open(rig, err) == 0)
 		return 0;
 	gp_rig_close(rig);
+	add_prerequisite(path, err);
 	return -1;
 }
 

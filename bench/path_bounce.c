@@ -20,7 +20,7 @@ static const struct gp_need needs[] = {
 	{"registration", GP_AT_EACH_SIDE},
 	{"pointer", GP_AT_EACH_GPU},
 	{"data", GP_AT_EACH_SINK},
-	{NULL},
+	{0},
 };
 
 const struct gp_path gp_path_bounce = {

@@ -89,7 +89,7 @@ static const struct gp_need needs[] = {
 	{"pointer", GP_AT_EACH_GPU},
 	{"exporter", GP_AT_EACH_GPU},
 	{"data", GP_AT_EACH_SINK},
-	{NULL},
+	{0},
 };
 
 const struct gp_path gp_path_dmabuf = {

@@ -12,7 +12,7 @@ static int host_open(struct gp_rig *rig, struct gp_error *err)
 static const struct gp_need needs[] = {
 	{"registration", GP_AT_EACH_SIDE},
 	{"data", GP_AT_EACH_SINK},
-	{NULL},
+	{0},
 };
 
 const struct gp_path gp_path_host = {

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #define BLOCK_BYTES (4 * GP_MIB)
-#define SAMPLE_STEP 16
+/* A sample is one piece of so many bytes in sixteen. */
+#define SAMPLE_BYTES (64 * GP_KIB)
+#define SAMPLE_STEP  16
 
 int gp_region_open(struct gp_cuda *cuda, uint64_t bytes, int node, struct gp_region *region,
 		   struct gp_error *err)
@@ -68,66 +70,86 @@ int gp_region_fill(struct gp_region *region, uint64_t from, uint64_t bytes, uint
 	return 0;
 }
 
-/* Compare the messages in one block that is already read back; `at` is its offset in the region. */
-static void compare_block(struct gp_region *region, const struct gp_span *span, uint64_t at,
-			  uint64_t messages, struct gp_check *check)
-{
-	uint64_t pieces = span->size == span->stride ? 1 : messages;
-	uint64_t piece_bytes = pieces == 1 ? messages * span->size : span->size;
+/* What is read back at a time: some whole messages, or part of one. */
+struct piece {
+	uint64_t at;	   /* offset in the region */
+	uint64_t messages; /* 1 where it is a part */
+	uint64_t size, stride;
+};
 
-	for (uint64_t i = 0; i < pieces; i++) {
-		uint64_t offset = i * span->stride, first = 0;
+/* Compare one piece that is already read back. */
+static void compare_piece(struct gp_region *region, const struct piece *p, struct gp_check *check)
+{
+	uint64_t runs = p->size == p->stride ? 1 : p->messages;
+	uint64_t run_bytes = runs == 1 ? p->messages * p->size : p->size;
+
+	for (uint64_t i = 0; i < runs; i++) {
+		uint64_t offset = i * p->stride, first = 0;
 		uint64_t wrong =
 			gp_pattern_differ((char *)region->block + offset,
-					  (char *)region->expected + offset, piece_bytes, &first);
+					  (char *)region->expected + offset, run_bytes, &first);
 
 		if (wrong && check->wrong_bytes == 0)
-			check->first_wrong = at + offset + first;
+			check->first_wrong = p->at + offset + first;
 		check->wrong_bytes += wrong;
-		check->checked_bytes += piece_bytes;
+		check->checked_bytes += run_bytes;
 	}
 }
 
-/* A message larger than a block is checked in parts: it is then a span of its own, gapless. */
-static int check_large(struct gp_region *region, const struct gp_span *span, uint64_t seed,
-		       bool sample, struct gp_check *check, struct gp_error *err)
-{
-	for (uint64_t i = 0; i < span->count; i++) {
-		uint64_t from = span->from + i * span->stride;
-		struct gp_span whole = {span->origin, from, BLOCK_BYTES, BLOCK_BYTES,
-					span->size / BLOCK_BYTES};
-		struct gp_span rest = {span->origin, from + whole.count * BLOCK_BYTES,
-				       span->size % BLOCK_BYTES, span->size % BLOCK_BYTES, 1};
+/* How a span falls into pieces of at most `most` bytes. */
+struct cut {
+	uint64_t messages; /* per piece; 0: a message takes several pieces */
+	uint64_t parts;	   /* pieces of a message, where it does */
+	uint64_t pieces;   /* in all */
+	uint64_t most;
+};
 
-		if (whole.count && gp_region_check(region, &whole, seed, sample, check, err) < 0)
-			return -1;
-		if (rest.size && gp_region_check(region, &rest, seed, sample, check, err) < 0)
-			return -1;
+static struct cut cut_span(const struct gp_span *span, uint64_t most)
+{
+	struct cut cut = {.messages = most / span->stride, .most = most};
+
+	if (cut.messages) {
+		cut.pieces = (span->count + cut.messages - 1) / cut.messages;
+	} else {
+		cut.parts = (span->size + most - 1) / most;
+		cut.pieces = span->count * cut.parts;
 	}
-	return 0;
+	return cut;
+}
+
+static struct piece get_piece(const struct gp_span *span, const struct cut *cut, uint64_t index)
+{
+	uint64_t first, before;
+
+	if (cut->messages) {
+		first = index * cut->messages;
+		return (struct piece){.at = span->from + first * span->stride,
+				      .messages = min_u64(cut->messages, span->count - first),
+				      .size = span->size,
+				      .stride = span->stride};
+	}
+	before = index % cut->parts * cut->most;
+	return (struct piece){.at = span->from + index / cut->parts * span->stride + before,
+			      .messages = 1,
+			      .size = min_u64(cut->most, span->size - before),
+			      .stride = cut->most};
 }
 
 int gp_region_check(struct gp_region *region, const struct gp_span *span, uint64_t seed,
 		    bool sample, struct gp_check *check, struct gp_error *err)
 {
-	uint64_t per_block = BLOCK_BYTES / span->stride;
-	uint64_t step;
+	struct cut cut = cut_span(span, sample ? SAMPLE_BYTES : BLOCK_BYTES);
+	/* Of little, all: a sixteenth of a few pieces would leave whole stretches unseen. */
+	uint64_t step = sample && cut.pieces >= 4 * SAMPLE_STEP ? SAMPLE_STEP : 1;
 
-	if (per_block == 0)
-		return check_large(region, span, seed, sample, check, err);
-	/* At most a sixteenth of what landed, spread over it; the whole of what is small. */
-	if (sample && per_block > span->count / SAMPLE_STEP && span->count > SAMPLE_STEP)
-		per_block = span->count / SAMPLE_STEP;
-	step = sample && span->count > SAMPLE_STEP ? per_block * SAMPLE_STEP : per_block;
-	for (uint64_t i = 0; i < span->count; i += step) {
-		uint64_t messages = min_u64(per_block, span->count - i);
-		uint64_t at = span->from + i * span->stride;
-		uint64_t bytes = (messages - 1) * span->stride + span->size;
+	for (uint64_t i = 0; i < cut.pieces; i += step) {
+		struct piece p = get_piece(span, &cut, i);
+		uint64_t bytes = (p.messages - 1) * p.stride + p.size;
 
-		if (copy(region, region->block, (char *)region->addr + at, bytes, err) < 0)
+		if (copy(region, region->block, (char *)region->addr + p.at, bytes, err) < 0)
 			return -1;
-		gp_pattern_fill(region->expected, bytes, at - span->origin, seed);
-		compare_block(region, span, at, messages, check);
+		gp_pattern_fill(region->expected, bytes, p.at - span->origin, seed);
+		compare_piece(region, &p, check);
 	}
 	return 0;
 }

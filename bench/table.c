@@ -192,7 +192,7 @@ static void print_facts(const struct gp_cell *cell, FILE *out)
 {
 	static const char *const marks[] = {
 		[GP_SUPPORT_UNKNOWN] = "?", [GP_SUPPORT_YES] = "+", [GP_SUPPORT_NO] = "-"};
-	char id[300];
+	char id[GP_CELL_ID_MAX];
 
 	fprintf(out, "\n%s\n", gp_cell_id(cell, id, sizeof(id)));
 	for (int i = 0; i < cell->facts.n; i++) {

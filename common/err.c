@@ -131,6 +131,53 @@ const char *gp_errno_text(int code, char *buf, size_t size)
 	return buf;
 }
 
+/* Length of the UTF-8 character at p, 0 where there is none. */
+static size_t utf8_length(const unsigned char *p)
+{
+	static const struct {
+		unsigned char lead, mask;
+		size_t length;
+		unsigned least; /* shorter forms exist below this code point */
+	} forms[] = {{0x00, 0x80, 1, 0},
+		     {0xc0, 0xe0, 2, 0x80},
+		     {0xe0, 0xf0, 3, 0x800},
+		     {0xf0, 0xf8, 4, 0x10000}};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		unsigned code = p[0] & (unsigned char)~forms[i].mask;
+
+		if ((p[0] & forms[i].mask) != forms[i].lead)
+			continue;
+		for (size_t k = 1; k < forms[i].length; k++) {
+			if ((p[k] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (p[k] & 0x3f);
+		}
+		if (code < forms[i].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+			return 0;
+		return forms[i].length;
+	}
+	return 0;
+}
+
+void gp_text_clean(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+
+	while (*p) {
+		size_t length = utf8_length(p);
+
+		/* The C1 controls are two bytes each, and some terminals obey them. */
+		if (*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+		else if (length == 0 || (length == 2 && p[0] == 0xc2 && p[1] < 0xa0))
+			*p = '?';
+		else
+			p += length - 1;
+		p++;
+	}
+}
+
 int gp_error_set(struct gp_error *err, enum gp_exit exit_code, const char *fmt, ...)
 {
 	va_list ap;
@@ -141,6 +188,7 @@ int gp_error_set(struct gp_error *err, enum gp_exit exit_code, const char *fmt, 
 	va_start(ap, fmt);
 	vsnprintf(err->fact, sizeof(err->fact), fmt, ap);
 	va_end(ap);
+	gp_text_clean(err->fact);
 	return -1;
 }
 
@@ -163,6 +211,7 @@ int gp_error_code(struct gp_error *err, enum gp_exit exit_code, enum gp_space sp
 	*err = (struct gp_error){.set = true, .exit_code = exit_code, .space = space, .code = code};
 	snprintf(err->call, sizeof(err->call), "%s", call);
 	snprintf(err->fact, sizeof(err->fact), "%s(%s): %s", call, detail, name);
+	gp_text_clean(err->fact);
 	snprintf(err->advice, sizeof(err->advice), "%s", advice_for(call, space, code));
 	return -1;
 }
@@ -174,6 +223,7 @@ void gp_error_advise(struct gp_error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->advice, sizeof(err->advice), fmt, ap);
 	va_end(ap);
+	gp_text_clean(err->advice);
 }
 
 void gp_error_side(struct gp_error *err, const char *side)
@@ -186,6 +236,7 @@ char *gp_error_line(const struct gp_error *err, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s%s%s%s%s", err->side, err->side[0] ? ": " : "", err->fact,
 		 err->advice[0] ? "; " : "", err->advice);
+	gp_text_clean(buf); /* it may have been cut */
 	return buf;
 }
 
@@ -201,15 +252,13 @@ json_t *gp_error_to_json(const struct gp_error *err)
 			 err->call, "fact", err->fact, "advice", err->advice);
 }
 
-/* Copy a peer's text, cut to fit, with nothing in it that could move a terminal's cursor. */
+/* Copy a peer's text, cut to fit. */
 static void take_text(const json_t *json, const char *key, char *out, size_t size)
 {
 	const char *text = json_string_value(json_object_get(json, key));
 
 	snprintf(out, size, "%s", text ? text : "");
-	for (char *p = out; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = ' ';
+	gp_text_clean(out);
 }
 
 int gp_error_from_json(const json_t *json, struct gp_error *err)

@@ -48,7 +48,7 @@ struct gp_error {
 	char side[16];
 	char call[48];
 	char fact[400];
-	char advice[400];
+	char advice[640];
 };
 
 /*
@@ -81,6 +81,12 @@ void gp_error_side(struct gp_error *err, const char *side);
 
 /* One line, no newline: "client: FACT; ADVICE". Returns buf. */
 char *gp_error_line(const struct gp_error *err, char *buf, size_t size);
+
+/*
+ * Make a text fit for a line and for JSON: control characters become blanks, what is not UTF-8
+ * (also a character that was cut off at the end) becomes '?'. For whatever came from outside.
+ */
+void gp_text_clean(char *text);
 
 /* The `error` object of records and of the wire; a new reference, NULL where none is set. */
 json_t *gp_error_to_json(const struct gp_error *err);

@@ -44,27 +44,46 @@ int gp_verdict_read(const char *word, enum gp_verdict *verdict)
 	return -1;
 }
 
+/* Where the next fact goes. A full list takes one that speaks against in the place of one that does
+ * not: whatever a peer sends, it can't push out what contradicts it. */
+static struct gp_fact *place_for(struct gp_facts *facts, enum gp_support supports)
+{
+	if (facts->n < GP_FACTS_MAX)
+		return &facts->fact[facts->n++];
+	for (int i = facts->n; supports == GP_SUPPORT_NO && i-- > 0;)
+		if (facts->fact[i].supports != GP_SUPPORT_NO)
+			return &facts->fact[i];
+	return NULL;
+}
+
 void gp_fact_add(struct gp_facts *facts, const char *name, enum gp_side side, const char *source,
 		 enum gp_support supports, const char *value_fmt, ...)
 {
 	struct gp_fact *fact;
 	va_list ap;
 
-	if (facts->n == GP_FACTS_MAX)
+	fact = place_for(facts, supports);
+	if (!fact)
 		return;
-	fact = &facts->fact[facts->n++];
 	*fact = (struct gp_fact){.side = side, .supports = supports};
 	snprintf(fact->name, sizeof(fact->name), "%s", name);
 	snprintf(fact->source, sizeof(fact->source), "%s", source);
 	va_start(ap, value_fmt);
 	vsnprintf(fact->value, sizeof(fact->value), value_fmt, ap);
 	va_end(ap);
+	gp_text_clean(fact->name);
+	gp_text_clean(fact->source);
+	gp_text_clean(fact->value);
 }
 
 void gp_facts_append(struct gp_facts *facts, const struct gp_facts *more)
 {
-	for (int i = 0; i < more->n && facts->n < GP_FACTS_MAX; i++)
-		facts->fact[facts->n++] = more->fact[i];
+	for (int i = 0; i < more->n; i++) {
+		struct gp_fact *place = place_for(facts, more->fact[i].supports);
+
+		if (place)
+			*place = more->fact[i];
+	}
 }
 
 static bool needed_on(const struct gp_need *need, const struct gp_scene *scene, enum gp_side side)
@@ -80,13 +99,22 @@ static bool needed_on(const struct gp_need *need, const struct gp_scene *scene, 
 	return true;
 }
 
+/* The fact of that name that supports it, else any of that name, else NULL. */
 static const struct gp_fact *find_fact(const struct gp_facts *facts, const char *name,
 				       enum gp_side side)
 {
-	for (int i = 0; i < facts->n; i++)
-		if (facts->fact[i].side == side && strcmp(facts->fact[i].name, name) == 0)
-			return &facts->fact[i];
-	return NULL;
+	const struct gp_fact *found = NULL;
+
+	for (int i = 0; i < facts->n; i++) {
+		const struct gp_fact *fact = &facts->fact[i];
+
+		if (fact->side != side || strcmp(fact->name, name) != 0)
+			continue;
+		if (fact->supports == GP_SUPPORT_YES)
+			return fact;
+		found = found ? found : fact;
+	}
+	return found;
 }
 
 /* Append "; side: text" as far as it fits. */
@@ -100,6 +128,7 @@ static void add_reason(char *reason, size_t size, enum gp_side side, const char 
 	used = strlen(reason);
 	snprintf(reason + used, size - used, "%s%s %s: %s", used ? "; " : "", gp_side_name(side),
 		 name, value);
+	gp_text_clean(reason);
 }
 
 enum gp_verdict gp_evidence_verdict(const struct gp_facts *facts, const struct gp_need *needs,

@@ -63,7 +63,8 @@ int gp_verdict_read(const char *word, enum gp_verdict *verdict);
 /* The sentence that the README and the manual give. */
 const char *gp_verdict_text(enum gp_verdict verdict);
 
-/* Add a fact; silently dropped where the list is full. */
+/* Add a fact. Where the list is full one that speaks against replaces one that does not; others are
+ * dropped. */
 void gp_fact_add(struct gp_facts *facts, const char *name, enum gp_side side, const char *source,
 		 enum gp_support supports, const char *value_fmt, ...)
 	__attribute__((format(printf, 6, 7)));

@@ -31,12 +31,12 @@
 static const struct {
 	const char *name;
 	int packet_bytes; /* on the wire besides the payload */
-} wires[GP_WIRE_COUNT] = {
-	[GP_WIRE_UNKNOWN] = {"unknown", 0},
-	[GP_WIRE_INFINIBAND] = {"InfiniBand", 8 + 12 + 4 + 2},
-	[GP_WIRE_ROCE_V1] = {"RoCE v1", ETHERNET_BYTES + 40 + 12 + 4},
-	[GP_WIRE_ROCE_V2_IPV4] = {"RoCE v2, IPv4", ETHERNET_BYTES + 20 + 8 + 12 + 4},
-	[GP_WIRE_ROCE_V2_IPV6] = {"RoCE v2, IPv6", ETHERNET_BYTES + 40 + 8 + 12 + 4},
+} wires[GP_PACKET_COUNT] = {
+	[GP_PACKET_UNKNOWN] = {"unknown", 0},
+	[GP_PACKET_INFINIBAND] = {"InfiniBand", 8 + 12 + 4 + 2},
+	[GP_PACKET_ROCE_V1] = {"RoCE v1", ETHERNET_BYTES + 40 + 12 + 4},
+	[GP_PACKET_ROCE_V2_IPV4] = {"RoCE v2, IPv4", ETHERNET_BYTES + 20 + 8 + 12 + 4},
+	[GP_PACKET_ROCE_V2_IPV6] = {"RoCE v2, IPv6", ETHERNET_BYTES + 40 + 8 + 12 + 4},
 };
 
 /* ibv_port_attr.active_speed whose nominal rate is more than its data rate. */
@@ -61,9 +61,9 @@ static const struct {
 	{64, 236.0 / 256, 16, 0},
 };
 
-const char *gp_wire_name(enum gp_wire wire)
+const char *gp_packet_name(enum gp_packet wire)
 {
-	return wires[(unsigned)wire < GP_WIRE_COUNT ? wire : GP_WIRE_UNKNOWN].name;
+	return wires[(unsigned)wire < GP_PACKET_COUNT ? wire : GP_PACKET_UNKNOWN].name;
 }
 
 static void limit_unknown(struct gp_limit *limit, const char *why)
@@ -80,7 +80,7 @@ static void limit_set(struct gp_limit *limit, double gbits_per_s)
 	limit->gbytes_per_s = gbits_per_s / 8;
 }
 
-void gp_limit_wire(double rate_gbps, int ib_speed, int mtu, enum gp_wire wire, bool software,
+void gp_limit_wire(double rate_gbps, int ib_speed, int mtu, enum gp_packet wire, bool software,
 		   struct gp_limit *limit)
 {
 	double data = 1;
@@ -90,12 +90,12 @@ void gp_limit_wire(double rate_gbps, int ib_speed, int mtu, enum gp_wire wire, b
 		return;
 	}
 	if (!isfinite(rate_gbps) || rate_gbps <= 0 || mtu < 256 || mtu > 65536 ||
-	    wire == GP_WIRE_UNKNOWN || (unsigned)wire >= GP_WIRE_COUNT) {
+	    wire == GP_PACKET_UNKNOWN || (unsigned)wire >= GP_PACKET_COUNT) {
 		limit_unknown(limit, "rate, MTU or kind of the link is not told");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(ib_codings) / sizeof(ib_codings[0]); i++)
-		if (wire == GP_WIRE_INFINIBAND && ib_codings[i].speed == ib_speed)
+		if (wire == GP_PACKET_INFINIBAND && ib_codings[i].speed == ib_speed)
 			data = ib_codings[i].data;
 	limit_set(limit, rate_gbps * data * mtu / (mtu + wires[wire].packet_bytes));
 	snprintf(limit->bound_by, sizeof(limit->bound_by), "NIC rate");

@@ -11,13 +11,13 @@
 #include <stdbool.h>
 
 /* What a packet is wrapped in. */
-enum gp_wire {
-	GP_WIRE_UNKNOWN,
-	GP_WIRE_INFINIBAND,
-	GP_WIRE_ROCE_V1,
-	GP_WIRE_ROCE_V2_IPV4,
-	GP_WIRE_ROCE_V2_IPV6,
-	GP_WIRE_COUNT
+enum gp_packet {
+	GP_PACKET_UNKNOWN,
+	GP_PACKET_INFINIBAND,
+	GP_PACKET_ROCE_V1,
+	GP_PACKET_ROCE_V2_IPV4,
+	GP_PACKET_ROCE_V2_IPV6,
+	GP_PACKET_COUNT
 };
 
 struct gp_limit {
@@ -34,7 +34,7 @@ struct gp_limit {
  * InfiniBand; `mtu` is the active MTU in bytes (256 ... 4096). `software`: rxe or siw, whose rate
  * is fiction.
  */
-void gp_limit_wire(double rate_gbps, int ib_speed, int mtu, enum gp_wire wire, bool software,
+void gp_limit_wire(double rate_gbps, int ib_speed, int mtu, enum gp_packet wire, bool software,
 		   struct gp_limit *limit);
 
 /*
@@ -52,6 +52,6 @@ void gp_limit_pcie(const char *what, double gts, int width, int max_payload_byte
 void gp_limit_least(const struct gp_limit *limits, int n, struct gp_limit *least);
 
 /* "InfiniBand", "RoCE v2, IPv4", ... */
-const char *gp_wire_name(enum gp_wire wire);
+const char *gp_packet_name(enum gp_packet wire);
 
 #endif

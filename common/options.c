@@ -77,7 +77,14 @@ static int read_real(const struct gp_option *row, const char *text, void *member
 static void write_real(const struct gp_option *row, const void *member, char *buf, size_t size)
 {
 	(void)row;
-	snprintf(buf, size, "%.15g", *(const double *)member);
+	double value = *(const double *)member;
+
+	/* As short as reads back exactly. */
+	for (int digits = 6; digits <= 17; digits++) {
+		snprintf(buf, size, "%.*g", digits, value);
+		if (strtod(buf, NULL) == value)
+			break;
+	}
 }
 
 static int read_int(const struct gp_option *row, const char *text, void *member, char *why,
@@ -195,16 +202,18 @@ static int read_text(const struct gp_option *row, const char *text, void *member
 		     size_t why_size)
 {
 	size_t len = strlen(text);
+	char clean[1024];
 
-	if (len > (size_t)row->max) {
+	if (len > (size_t)row->max || len >= sizeof(clean)) {
 		snprintf(why, why_size, "takes at most %d characters", (int)row->max);
 		return -1;
 	}
-	for (const char *p = text; *p; p++)
-		if (iscntrl((unsigned char)*p)) {
-			snprintf(why, why_size, "has a control character in it");
-			return -1;
-		}
+	memcpy(clean, text, len + 1);
+	gp_text_clean(clean);
+	if (strcmp(clean, text) != 0) {
+		snprintf(why, why_size, "takes UTF-8 text without control characters");
+		return -1;
+	}
 	memcpy(member, text, len + 1);
 	return 0;
 }

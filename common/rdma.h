@@ -27,7 +27,7 @@ struct gp_nic {
 	bool software;		 /* rdma_rxe, siw: its rate is made up */
 	int mtu;		 /* active MTU in bytes */
 	double rate_gbits_per_s; /* active width times speed */
-	int speed_code;          /* ibv_port_attr.active_speed */
+	int speed_code;		 /* ibv_port_attr.active_speed */
 	char firmware[64];
 };
 

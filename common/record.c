@@ -168,7 +168,7 @@ static json_t *cell_to_json(const struct gp_cell *cell)
 {
 	json_t *json = json_object();
 	json_t *error = gp_error_to_json(&cell->error);
-	char id[300];
+	char id[GP_CELL_ID_MAX];
 
 	json_object_set_new(json, "id", json_string(gp_cell_id(cell, id, sizeof(id))));
 	json_object_set_new(json, "path", path_to_json(cell));

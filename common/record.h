@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define GP_CELL_ID_MAX 320
+
 struct gp_round_value {
 	double gbytes_per_s;
 	uint64_t bytes, messages; /* two-way: of both sides */
@@ -52,7 +54,7 @@ struct gp_cell {
 struct gp_threshold {
 	char name[24]; /* the option: "min-gbps" */
 	double wanted;
-	char cell[160]; /* id of the cell that it was held against */
+	char cell[GP_CELL_ID_MAX]; /* id of the cell that it was held against */
 	double measured;
 	bool met;
 };

@@ -184,6 +184,20 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Room doubles at each power of two. */
+static int name_add(char ***names, int n, const char *name)
+{
+	if ((n & (n - 1)) == 0) {
+		char **more = realloc(*names, sizeof(**names) * (n ? 2 * (size_t)n : 1));
+
+		if (!more)
+			return -1;
+		*names = more;
+	}
+	(*names)[n] = strdup(name);
+	return (*names)[n] ? 0 : -1;
+}
+
 int gp_root_list(const struct gp_root *root, const char *path, int max, char ***names)
 {
 	int fd = open_below(root, path, O_RDONLY | O_DIRECTORY);
@@ -197,12 +211,10 @@ int gp_root_list(const struct gp_root *root, const char *path, int max, char ***
 			close(fd);
 		return 0;
 	}
-	*names = calloc((size_t)max + 1, sizeof(**names));
-	while (*names && n < max && (entry = readdir(dir))) {
+	while (n < max && (entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		(*names)[n] = strdup(entry->d_name);
-		if (!(*names)[n])
+		if (name_add(names, n, entry->d_name) < 0)
 			break;
 		n++;
 	}

@@ -117,7 +117,7 @@ int gp_topo_nic_find(const struct gp_topo *topo, const char *name_or_bdf);
 
 /*
  * Say that the PCI function `bdf` is a GPU: CUDA's number and model of it. It joins the list where
- * it is not in it yet (an emulated GPU on any PCI device, or on none). Returns its index, -1 where
+ * it is not in it yet (a GPU on any PCI device, or on none). Returns its index, -1 where
  * the list is full; no other index changes. After the first call GPUs that CUDA does not show are
  * named by their PCI address.
  */

@@ -77,7 +77,8 @@ char *gp_rate_write(double gbytes_per_s, char *buf, size_t size)
 		snprintf(buf, size, "-");
 		return buf;
 	}
-	/* Three significant digits: one decimal less for each power of ten over 1, after rounding. */
+	/* Three significant digits: one decimal less for each power of ten over 1, after rounding.
+	 */
 	for (double v = gbytes_per_s; v >= 9.995 && digits > 0; v /= 10)
 		digits--;
 	for (double v = gbytes_per_s; v > 0 && v < 0.9995 && digits < 9; v *= 10)

@@ -308,9 +308,7 @@ static void take_word(const json_t *json, const char *otherwise, char *out, size
 	const char *text = json_string_value(json);
 
 	snprintf(out, size, "%s", text ? text : otherwise);
-	for (char *p = out; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = ' ';
+	gp_text_clean(out);
 }
 
 int gp_wire_key_read(const char *file, struct gp_wire_key *key, struct gp_error *err)
@@ -414,9 +412,9 @@ static int read_hello(const json_t *hello, const struct gp_wire_self *self,
 		return gp_error_set(err, GP_EXIT_FAILED, "the other end is not gdrproof");
 	if (json_integer_value(protocol) != GP_WIRE_PROTOCOL) {
 		gp_error_set(err, GP_EXIT_FAILED,
-			     "the other end is gdrproof %.40s with protocol %d, this is gdrproof "
+			     "the other end is gdrproof %.40s with protocol %lld, this is gdrproof "
 			     "%s with protocol %d",
-			     peer->version, (int)json_integer_value(protocol), self->version,
+			     peer->version, (long long)json_integer_value(protocol), self->version,
 			     GP_WIRE_PROTOCOL);
 		gp_error_advise(err, "install the same version on both hosts");
 		return -1;
@@ -448,6 +446,7 @@ int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns,
 	json_t *hello =
 		json_pack("{s:i s:s}", "gdrproof", GP_WIRE_PROTOCOL, "version", self->version);
 	const char *their_nonce;
+	size_t nonce_bytes;
 	int rc;
 
 	if (self->ticket)
@@ -464,8 +463,9 @@ int gp_wire_hello(int fd, const struct gp_wire_self *self, uint64_t deadline_ns,
 		return -1;
 	rc = read_hello(hello, self, peer, &their_nonce, err);
 	if (rc == 0 && self->key) {
-		if (sodium_hex2bin(other, NONCE_BYTES, their_nonce, strlen(their_nonce), NULL, NULL,
-				   NULL) != 0)
+		if (sodium_hex2bin(other, NONCE_BYTES, their_nonce, strlen(their_nonce), NULL,
+				   &nonce_bytes, NULL) != 0 ||
+		    nonce_bytes != NONCE_BYTES)
 			rc = gp_error_set(err, GP_EXIT_FAILED, "the other end's nonce is none");
 		else
 			rc = exchange_proofs(fd, self, &text, deadline_ns, err);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # In one guest, client and server on the same rxe device: paths, verdicts, planted faults and lies,
-# refusals, exit codes. SUBSET=1 runs what a sanitizer build is to go through.
+# refusals, exit codes. SUBSET=1 runs what a sanitizer build is to go through, ONLY='lies' one group.
 
 set -u
 # shellcheck source=tests/lab/lib.sh
@@ -87,8 +87,16 @@ keys() {
 	stop_server
 }
 
+# /proc/driver/nvidia/version as a host with that driver has it: a real file.
+driver_file() {
+	mountpoint -q /proc/driver || mount -t tmpfs driver /proc/driver
+	mkdir -p /proc/driver/nvidia
+	printf 'NVRM version: %s\nGCC version:  gcc version 12.2.0\n' "$1" >/proc/driver/nvidia/version
+}
+
 # What can't be had: a row with verb, errno, side, meaning, and exit 4.
 refusals() {
+	driver_file "NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  (builder@host)"
 	serve GP_EMU_PEERMEM=off
 	bw GP_EMU_PEERMEM=off --path peermem
 	check "peermem off: the row names nvidia_peermem and EFAULT" all 'exits 4' \
@@ -109,6 +117,14 @@ refusals() {
 		check "ibv_reg_dmabuf_mr with $code is told with what it means" all 'exits 4' \
 			"out_has 'not available: client: ibv_reg_dmabuf_mr.*$code.*; '"
 	done
+	driver_file "NVIDIA UNIX x86_64 Kernel Module  535.183.06  Wed Jun 26 06:46:07 UTC 2024"
+	bw GP_EMU_DRIVER=proprietary --path dmabuf --op write
+	check "the proprietary driver is named, with its line" all 'exits 4' \
+		'out_has "not available: client: .*missing here: driver: proprietary 535.183.06.*NVRM version: NVIDIA UNIX x86_64 Kernel Module"'
+	bw GP_EMU_PEERMEM=off --path peermem --op write
+	check "the module that is not loaded is named, with where that stands" all 'exits 4' \
+		'out_has "missing here: module: nvidia_peermem is not loaded .*/proc/modules"'
+	driver_file "NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  (builder@host)"
 	bw GP_EMU_DRIVER=none --path dmabuf
 	check "no GPU driver" all 'exits 4' 'err_has "cudaErrorInsufficientDriver"'
 	bw GP_EMU_DRIVER=none --path host --op write
@@ -186,6 +202,27 @@ deaths() {
 	stop_server
 }
 
+# One client at a time; the next one waits, and is told where that takes too long.
+queue() {
+	TIMEOUT=3 serve
+	tests/emu/with "$gdrproof" bw 127.0.0.1 "${quick[@]}" --path host --op write --duration 9 >"$LAB_OUT/first" 2>&1 &
+	local first=$!
+	in_a_round
+	bw --path host --op write
+	check "a client that would wait too long is told that the server is busy" all 'exits 1' \
+		one_error_line 'err_has "server: the server is busy with another client"'
+	wait $first
+	check "and the first one is not disturbed" [ $? -eq 0 ]
+	stop_server
+	serve
+	tests/emu/with "$gdrproof" bw 127.0.0.1 "${quick[@]}" --path host --op write --duration 2 >"$LAB_OUT/first" 2>&1 &
+	in_a_round
+	bw --path host --op write
+	check "a client that comes while another is served waits for its turn" exits 0
+	wait $!
+	stop_server
+}
+
 # Every CUDA call may fail once: the run ends in order, and the server with it.
 failures() {
 	local call
@@ -232,15 +269,12 @@ real_runtime() {
 	stop_server
 }
 
-paths_are_proven
 if [[ -n ${SUBSET:-} ]]; then
-	failures
+	groups="paths_are_proven failures"
 else
-	shapes
-	keys
-	refusals
-	lies
-	deaths
-	real_runtime
+	groups="paths_are_proven shapes keys refusals lies deaths queue real_runtime"
 fi
+for group in ${ONLY:-$groups}; do
+	"$group"
+done
 echo "1..$count"

@@ -56,8 +56,9 @@ GP_ABI_CUDA_CONSTANTS(SAME_VALUE)
 _Static_assert(CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE == GP_ABI_DMA_BUF_MAPPING_PCIE, "flag");
 #endif
 
-#define SAME_PROTOTYPE(member, result, symbol, params)                                             \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), result(*) params), #symbol);
+#define SAME_PROTOTYPE(member, result, symbol, params)                                      \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), result(*) params), \
+		       #symbol);
 GP_ABI_CUDART_FUNCTIONS(SAME_PROTOTYPE)
 GP_ABI_CUDA_FUNCTIONS(SAME_PROTOTYPE)
 GP_ABI_CUDA_OPTIONAL(SAME_PROTOTYPE)

@@ -28,27 +28,27 @@ static void test_wire(void **state)
 	static const struct {
 		double rate;
 		int ib_speed, mtu;
-		enum gp_wire wire;
+		enum gp_packet wire;
 		double gbits;
 	} rows[] = {
-		{100, 0, 1024, GP_WIRE_ROCE_V2_IPV4, 92.6},
-		{200, 0, 1024, GP_WIRE_ROCE_V2_IPV4, 185.2},
-		{400, 0, 1024, GP_WIRE_ROCE_V2_IPV4, 370.4},
-		{800, 0, 1024, GP_WIRE_ROCE_V2_IPV4, 740.7},
-		{100, 0, 4096, GP_WIRE_ROCE_V2_IPV4, 98.0},
-		{200, 0, 4096, GP_WIRE_ROCE_V2_IPV4, 196.1},
-		{400, 0, 4096, GP_WIRE_ROCE_V2_IPV4, 392.2},
-		{800, 0, 4096, GP_WIRE_ROCE_V2_IPV4, 784.3},
-		{100, 0, 1024, GP_WIRE_ROCE_V2_IPV6, 90.94},
-		{100, 0, 4096, GP_WIRE_ROCE_V2_IPV6, 97.57},
-		{100, 0, 4096, GP_WIRE_ROCE_V1, 97.76},
-		{400, 128, 4096, GP_WIRE_INFINIBAND, 397.48},
-		{200, 64, 4096, GP_WIRE_INFINIBAND, 198.74},
-		{100, 32, 2048, GP_WIRE_INFINIBAND, 98.75},
-		{56, 16, 4096, GP_WIRE_INFINIBAND, 54.20},
-		{40, 4, 4096, GP_WIRE_INFINIBAND, 31.80},
-		{40, 8, 4096, GP_WIRE_INFINIBAND, 39.75},
-		{40, 4, 4096, GP_WIRE_ROCE_V2_IPV4, 39.21},
+		{100, 0, 1024, GP_PACKET_ROCE_V2_IPV4, 92.6},
+		{200, 0, 1024, GP_PACKET_ROCE_V2_IPV4, 185.2},
+		{400, 0, 1024, GP_PACKET_ROCE_V2_IPV4, 370.4},
+		{800, 0, 1024, GP_PACKET_ROCE_V2_IPV4, 740.7},
+		{100, 0, 4096, GP_PACKET_ROCE_V2_IPV4, 98.0},
+		{200, 0, 4096, GP_PACKET_ROCE_V2_IPV4, 196.1},
+		{400, 0, 4096, GP_PACKET_ROCE_V2_IPV4, 392.2},
+		{800, 0, 4096, GP_PACKET_ROCE_V2_IPV4, 784.3},
+		{100, 0, 1024, GP_PACKET_ROCE_V2_IPV6, 90.94},
+		{100, 0, 4096, GP_PACKET_ROCE_V2_IPV6, 97.57},
+		{100, 0, 4096, GP_PACKET_ROCE_V1, 97.76},
+		{400, 128, 4096, GP_PACKET_INFINIBAND, 397.48},
+		{200, 64, 4096, GP_PACKET_INFINIBAND, 198.74},
+		{100, 32, 2048, GP_PACKET_INFINIBAND, 98.75},
+		{56, 16, 4096, GP_PACKET_INFINIBAND, 54.20},
+		{40, 4, 4096, GP_PACKET_INFINIBAND, 31.80},
+		{40, 8, 4096, GP_PACKET_INFINIBAND, 39.75},
+		{40, 4, 4096, GP_PACKET_ROCE_V2_IPV4, 39.21},
 	};
 	struct gp_limit limit;
 
@@ -67,11 +67,11 @@ static void test_wire_text(void **state)
 	struct gp_limit limit;
 
 	(void)state;
-	gp_limit_wire(400, 128, 4096, GP_WIRE_INFINIBAND, false, &limit);
+	gp_limit_wire(400, 128, 4096, GP_PACKET_INFINIBAND, false, &limit);
 	assert_string_equal(limit.bound_by, "NIC rate");
 	assert_string_equal(limit.detail, "400 Gb/s less headers at MTU 4096");
 	near(limit.gbytes_per_s, 49.7, 0.05);
-	gp_limit_wire(40, 4, 2048, GP_WIRE_INFINIBAND, false, &limit);
+	gp_limit_wire(40, 4, 2048, GP_PACKET_INFINIBAND, false, &limit);
 	assert_string_equal(limit.detail, "40 Gb/s less coding and headers at MTU 2048");
 }
 
@@ -80,18 +80,18 @@ static void test_wire_unknown(void **state)
 	struct gp_limit limit;
 
 	(void)state;
-	gp_limit_wire(2.5, 0, 1024, GP_WIRE_ROCE_V2_IPV4, true, &limit);
+	gp_limit_wire(2.5, 0, 1024, GP_PACKET_ROCE_V2_IPV4, true, &limit);
 	assert_false(limit.known);
 	assert_non_null(strstr(limit.detail, "software"));
-	gp_limit_wire(0, 0, 1024, GP_WIRE_ROCE_V2_IPV4, false, &limit);
+	gp_limit_wire(0, 0, 1024, GP_PACKET_ROCE_V2_IPV4, false, &limit);
 	assert_false(limit.known);
-	gp_limit_wire(100, 0, 0, GP_WIRE_ROCE_V2_IPV4, false, &limit);
+	gp_limit_wire(100, 0, 0, GP_PACKET_ROCE_V2_IPV4, false, &limit);
 	assert_false(limit.known);
-	gp_limit_wire(100, 0, 1024, GP_WIRE_UNKNOWN, false, &limit);
+	gp_limit_wire(100, 0, 1024, GP_PACKET_UNKNOWN, false, &limit);
 	assert_false(limit.known);
-	gp_limit_wire(NAN, 0, 1024, GP_WIRE_INFINIBAND, false, &limit);
+	gp_limit_wire(NAN, 0, 1024, GP_PACKET_INFINIBAND, false, &limit);
 	assert_false(limit.known);
-	gp_limit_wire(100, 0, 1024, (enum gp_wire)77, false, &limit);
+	gp_limit_wire(100, 0, 1024, (enum gp_packet)77, false, &limit);
 	assert_false(limit.known);
 }
 
@@ -155,7 +155,7 @@ static void test_least(void **state)
 	struct gp_limit limits[3], least;
 
 	(void)state;
-	gp_limit_wire(400, 128, 4096, GP_WIRE_INFINIBAND, false, &limits[0]);
+	gp_limit_wire(400, 128, 4096, GP_PACKET_INFINIBAND, false, &limits[0]);
 	gp_limit_pcie("mlx5_0", 32, 16, 256, false, &limits[1]);
 	gp_limit_pcie("GPU0", 16, 16, 256, false, &limits[2]);
 	gp_limit_least(limits, 2, &least);
@@ -166,7 +166,7 @@ static void test_least(void **state)
 	gp_limit_pcie("GPU0", 0, 0, 0, false, &limits[2]);
 	gp_limit_least(limits, 3, &least);
 	assert_string_equal(least.bound_by, "NIC rate");
-	gp_limit_wire(2.5, 0, 1024, GP_WIRE_ROCE_V2_IPV4, true, &limits[0]);
+	gp_limit_wire(2.5, 0, 1024, GP_PACKET_ROCE_V2_IPV4, true, &limits[0]);
 	gp_limit_least(limits, 3, &least);
 	assert_false(least.known);
 	gp_limit_least(limits, 0, &least);

@@ -51,9 +51,29 @@ static void test_size_reads(void **state)
 static void test_size_refuses(void **state)
 {
 	static const char *const rows[] = {
-		"",	 "-1",	 "-1K",	 "+1",	 " 1",	 "1 ",	 "K",	"1KK",	"1Ki",
-		"1KB",	 "1B",	 "1T",	 "1 K",	 "1.5M", "1e3",	 "0x10", "1,2",	"1iB",
-		"1K\n",	 "one",	 "\xff", "18446744073709551616",  "17179869184G",
+		"",
+		"-1",
+		"-1K",
+		"+1",
+		" 1",
+		"1 ",
+		"K",
+		"1KK",
+		"1Ki",
+		"1KB",
+		"1B",
+		"1T",
+		"1 K",
+		"1.5M",
+		"1e3",
+		"0x10",
+		"1,2",
+		"1iB",
+		"1K\n",
+		"one",
+		"\xff",
+		"18446744073709551616",
+		"17179869184G",
 		"99999999999999999999999999",
 	};
 
@@ -142,11 +162,11 @@ static void test_rate_has_three_digits(void **state)
 		double rate;
 		const char *text;
 	} rows[] = {
-		{48.7, "48.7"},	    {48.74, "48.7"},   {9.994, "9.99"},	  {9.996, "10.0"},
-		{99.94, "99.9"},    {99.96, "100"},    {399.6, "400"},	  {1234, "1234"},
-		{1, "1.00"},	    {0.5, "0.500"},    {0.0183, "0.0183"}, {0.9994, "0.999"},
-		{0.9996, "1.00"},   {0.09996, "0.100"}, {0, "0.00"},	  {-0.1, "-"},
-		{NAN, "-"},	    {INFINITY, "-"},   {-INFINITY, "-"},
+		{48.7, "48.7"},	  {48.74, "48.7"},    {9.994, "9.99"},	  {9.996, "10.0"},
+		{99.94, "99.9"},  {99.96, "100"},     {399.6, "400"},	  {1234, "1234"},
+		{1, "1.00"},	  {0.5, "0.500"},     {0.0183, "0.0183"}, {0.9994, "0.999"},
+		{0.9996, "1.00"}, {0.09996, "0.100"}, {0, "0.00"},	  {-0.1, "-"},
+		{NAN, "-"},	  {INFINITY, "-"},    {-INFINITY, "-"},
 	};
 	char buf[32];
 
@@ -155,7 +175,7 @@ static void test_rate_has_three_digits(void **state)
 		assert_string_equal(gp_rate_write(rows[i].rate, buf, sizeof(buf)), rows[i].text);
 }
 
-/* All rates that three digits can write, and what lies half a digit beside them. */
+/* Every rate of four digits: rounding must not bring a fourth to light. From 1000 on all are. */
 static void test_rate_never_shows_more_than_three_digits(void **state)
 {
 	char buf[32];
@@ -167,6 +187,8 @@ static void test_rate_never_shows_more_than_three_digits(void **state)
 			const char *p;
 			int shown = 0;
 
+			if (rate >= 999.5)
+				break;
 			gp_rate_write(rate, buf, sizeof(buf));
 			for (p = buf + strspn(buf, "0."); *p; p++)
 				shown += *p != '.';
@@ -182,9 +204,10 @@ static void test_align_up(void **state)
 	static const struct {
 		uint64_t value, align, result;
 	} rows[] = {
-		{0, 64, 0},	{1, 64, 64},	 {63, 64, 64},	 {64, 64, 64},
-		{65, 64, 128},	{7, 1, 7},	 {4097, 4096, 8192},
-		{(UINT64_C(1) << 40) + 1, 4096, (UINT64_C(1) << 40) + 4096},
+		{0, 64, 0},	    {1, 64, 64},
+		{63, 64, 64},	    {64, 64, 64},
+		{65, 64, 128},	    {7, 1, 7},
+		{4097, 4096, 8192}, {(UINT64_C(1) << 40) + 1, 4096, (UINT64_C(1) << 40) + 4096},
 	};
 
 	(void)state;
