@@ -168,9 +168,10 @@ static void put_unread(FILE *out, const struct gp_inventory *inv)
 	}
 }
 
-static void put_proof(FILE *out, const struct gp_inventory *node)
+static void put_proof(FILE *out, const struct gp_inventory *node, enum gp_path_id path)
 {
-	fprintf(out, "\nprove it: ");
+	/* without a path there is nothing to prove before the findings are mended */
+	fprintf(out, path == GP_PATH_NONE ? "\nwhen mended, prove it: " : "\nprove it: ");
 	put_wrapped(out, 10,
 		    gp_inventory_has_intent(node)
 			    ? "kubectl describe ds -n gpu-operator nvidia-driver-daemonset; then "
@@ -241,7 +242,7 @@ void gp_view_text(const struct gp_fleet *fleet, const struct gp_fleet_verdict *a
 		if (fleet->nodes[0]->name)
 			fprintf(out, "node      %s\n", fleet->nodes[0]->name);
 		put_node(out, fleet->nodes[0], &all->verdict[0]);
-		put_proof(out, fleet->nodes[0]);
+		put_proof(out, fleet->nodes[0], all->verdict[0].path);
 		return;
 	}
 	for (int i = 0; i < all->n_groups; i++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * inventory: see inventory.h. The store of facts: setting, choosing between two sources, freeing.
- * Who reads what: inventory_text cuts a text into commands and their output, inventory_tools knows
- * the tools, inventory_shapes lines that need no command; inventory_source finds the nodes in
- * files and directories, inventory_live asks this host.
+ * Who reads what: inventory_text cuts a text into commands and their output, inventory_command
+ * takes a command line apart, inventory_tools knows the tools, inventory_files what is there or
+ * not, inventory_shapes and inventory_devices lines that need no command; inventory_source finds
+ * the nodes in files and directories, inventory_live asks this host.
  */
 #include "inventory.h"
 

@@ -452,9 +452,9 @@ static const struct tool *tool_find(const char *word)
 
 static bool word_listed(const char *list, const char *word)
 {
-	size_t length = strlen(word);
+	size_t length = strlen(word); /* 0 for a lone quote */
 
-	for (const char *p = list; (p = strstr(p, word)); p += length)
+	for (const char *p = list; length && (p = strstr(p, word)); p += length)
 		if ((p == list || p[-1] == ' ') && (!p[length] || p[length] == ' '))
 			return true;
 	return false;

@@ -54,6 +54,7 @@ static const struct {
 	{"nvcc: NVIDIA (R) Cuda compiler driver", NULL, ""},
 	{"bash: ofed_info: command not found", NULL, ""},
 	{"nvidia 56713216 1 nvidia_uvm", NULL, ""},
+	{"helm  '", NULL, ""},
 	{"  rdma:", NULL, ""},
 	{"driver:", NULL, ""},
 	{"---", NULL, ""},
