@@ -97,7 +97,7 @@ static json_t *findings(const struct gp_path_verdict *verdict)
 static json_t *nccl_lists(const struct gp_nccl *nccl, json_t *json)
 {
 	json_t *nics = json_array(), *gdr = json_object(), *env = json_object(),
-	       *errors = json_array();
+	       *errors = json_array(), *lines = json_array();
 
 	for (int i = 0; i < nccl->n_nics; i++)
 		json_array_append_new(nics, text(nccl->nics[i].name));
@@ -107,7 +107,7 @@ static json_t *nccl_lists(const struct gp_nccl *nccl, json_t *json)
 		json_object_set_new(env, nccl->env[i].name, text(nccl->env[i].value));
 	for (int i = 0; i < nccl->n_failures; i++) {
 		const struct gp_nccl_failure *failure = &nccl->failures[i];
-		json_t *row = line_object(nccl->source, failure->line.text, failure->line.number);
+		json_t *row = json_object();
 
 		json_object_set_new(row, "status",
 				    failure->status < 0 ? json_null()
@@ -116,11 +116,14 @@ static json_t *nccl_lists(const struct gp_nccl *nccl, json_t *json)
 				    failure->vendor_err < 0 ? json_null()
 							    : json_integer(failure->vendor_err));
 		json_array_append_new(errors, row);
+		json_array_append_new(
+			lines, line_object(nccl->source, failure->line.text, failure->line.number));
 	}
 	json_object_set_new(json, "nics", nics);
 	json_object_set_new(json, "gdr", gdr);
 	json_object_set_new(json, "env", env);
 	json_object_set_new(json, "errors", errors);
+	json_object_set_new(json, "error_lines", lines); /* of each error, in the same order */
 	return json;
 }
 
