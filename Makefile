@@ -28,6 +28,8 @@ OBJ = $(SRC:%.c=$(BUILD)/%.o)
 TESTED = $(filter-out $(BUILD)/bench/main.o,$(OBJ))
 UNIT = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
 ABI = $(if $(wildcard $(CUDA_HOME)/include/cuda_runtime_api.h),$(BUILD)/unit/abi_cuda)
+FUZZ_SAN = -fno-sanitize-recover=undefined -fsanitize=address,undefined
+FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(filter-out bench/main.c,$(SRC)))
 FUZZ = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 all: $(BUILD)/gdrproof
@@ -59,14 +61,16 @@ $(BUILD)/unit/abi_cuda: tests/unit/abi_cuda.c common/cuda_abi.h
 	@echo "  CC      $<"
 	$(Q)$(CC) -std=gnu11 $(WARN) -iquote common -isystem $(CUDA_HOME)/include -o $@ $<
 
-# Fuzz targets are compiled whole with clang's libFuzzer; `replay` runs a corpus without it.
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(SRC) $(wildcard common/*.h bench/*.h)
+# Fuzz targets: the same sources once more with clang's coverage, and libFuzzer's main.
+$(BUILD)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	@echo "  FUZZ    $@"
-	$(Q)clang -std=gnu11 -D_GNU_SOURCE $(WARN) -Icommon -Ibench $(PKG_CFLAGS) -O1 -g \
-		-DGP_VERSION='"fuzz"' -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -o $@ $< \
-		$(filter-out bench/main.c,$(SRC)) $(LIBS)
+	@echo "  CC      $< (fuzz)"
+	$(Q)clang -std=gnu11 -D_GNU_SOURCE $(WARN) -Icommon -Ibench -MMD -MP $(PKG_CFLAGS) -O1 -g \
+		-DGP_VERSION='"fuzz"' $(FUZZ_SAN),fuzzer-no-link -c -o $@ $<
+
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(FUZZ_OBJ)
+	@echo "  LD      $@"
+	$(Q)clang $(FUZZ_SAN),fuzzer -o $@ $^ $(LIBS)
 
 include tests/emu/emu.mk
 

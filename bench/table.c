@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* table: see table.h. */
 #include "table.h"
+#include "explain.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -227,6 +228,17 @@ static void print_misplaced(const struct gp_cell *cell, FILE *out)
 	}
 }
 
+/* Why a figure is low, and what to try. */
+static void print_diagnosis(const struct gp_record *record, FILE *out)
+{
+	struct gp_diagnosis diagnosis;
+
+	gp_explain(record, &diagnosis);
+	for (int i = 0; i < diagnosis.n; i++)
+		fprintf(out, "%s: %s; try: %s\n", diagnosis.line[i].what, diagnosis.line[i].facts,
+			diagnosis.line[i].next);
+}
+
 static void print_thresholds(const struct gp_record *record, FILE *out)
 {
 	for (int i = 0; i < record->n_thresholds; i++) {
@@ -256,6 +268,7 @@ void gp_table_print(const struct gp_record *record, bool verbose, FILE *out)
 	for (int i = 0; i < record->n_cells; i++)
 		if (first_of_path(record, i))
 			print_misplaced(&record->cells[i], out);
+	print_diagnosis(record, out);
 	for (int i = 0; verbose && i < record->n_cells; i++)
 		if (record->cells[i].n_rounds)
 			print_facts(&record->cells[i], out);

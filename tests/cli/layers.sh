@@ -27,6 +27,7 @@ place: topo units
 inventory: root units
 classify: inventory units
 record: evidence options stats units
+diagnose: evidence record stats units
 '
 
 # In bench, rooms of common are named in the same way; `*` is all of common and all above.
@@ -48,7 +49,8 @@ side: path pattern units
 session: host path place side stop units version wire
 plan: evidence path record stats units
 proof: evidence record session units
-table: evidence record stats units
+explain: diagnose evidence record
+table: diagnose evidence explain record stats units
 compare: evidence record stats units
 page: bw_options compare evidence record stats units
 classify_view: classify inventory units
