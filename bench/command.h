@@ -18,6 +18,7 @@ struct gp_command {
 	int (*run)(int argc, char **argv, struct gp_error *err);
 };
 
-extern const struct gp_command gp_cmd_serve, gp_cmd_bw, gp_cmd_path, gp_cmd_topo;
+extern const struct gp_command gp_cmd_serve, gp_cmd_bw, gp_cmd_path, gp_cmd_topo, gp_cmd_compare,
+	gp_cmd_report;
 
 #endif

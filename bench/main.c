@@ -9,10 +9,7 @@
 #include <string.h>
 
 static const struct gp_command *const commands[] = {
-	&gp_cmd_serve,
-	&gp_cmd_bw,
-	&gp_cmd_path,
-	&gp_cmd_topo,
+	&gp_cmd_serve, &gp_cmd_bw, &gp_cmd_path, &gp_cmd_topo, &gp_cmd_compare, &gp_cmd_report,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -13,6 +13,8 @@
 
 #define RESAMPLES 2000
 #define SEED	  UINT64_C(0x9e3779b97f4a7c15)
+/* With more values than this, only the rank of a resample's median is drawn. */
+#define MANY 200
 /* From so many values on, the bootstrap of the median holds what it promises. */
 #define ENOUGH 20
 /* So many degrees of freedom are the normal distribution to three digits. */
@@ -110,14 +112,14 @@ static double resampled_median(const double *v, int n, double *scratch, uint64_t
 	return median_of(scratch, n);
 }
 
-/* The ends of the middle `confidence` of n values; sorts them. */
-static void percentiles(double *values, int n, double confidence, double *lo, double *hi)
+/* The ends of the middle `confidence` of RESAMPLES values; sorts them. */
+static void percentiles(double *values, double confidence, double *lo, double *hi)
 {
-	int cut = (int)(n * (1 - confidence) / 2 + 1e-9);
+	int cut = (int)(RESAMPLES * (1 - confidence) / 2 + 1e-9);
 
-	qsort(values, (size_t)n, sizeof(*values), compare_doubles);
+	qsort(values, RESAMPLES, sizeof(*values), compare_doubles);
 	*lo = values[cut];
-	*hi = values[n - 1 - cut];
+	*hi = values[RESAMPLES - 1 - cut];
 }
 
 struct gp_summary gp_summarize(const double *values, int n)
@@ -138,7 +140,7 @@ struct gp_summary gp_summarize(const double *values, int n)
 		return s;
 	for (int r = 0; r < RESAMPLES; r++)
 		medians[r] = resampled_median(values, n, scratch, &state);
-	percentiles(medians, RESAMPLES, GP_CONFIDENCE, &s.lo, &s.hi);
+	percentiles(medians, GP_CONFIDENCE, &s.lo, &s.hi);
 	return s;
 }
 
@@ -232,6 +234,8 @@ static int sample_open(struct sample *s, const double *top, const double *bottom
 	}
 	if (s->n == 0)
 		return -1;
+	if (s->n > MANY)
+		qsort(s->log, (size_t)s->n, sizeof(*s->log), compare_doubles);
 	sample_measure(s);
 	return 0;
 }
@@ -260,21 +264,34 @@ static double widened(double confidence, int n)
 	return student_inside(student_t(confidence, n - 1) * sqrt(n / (n - 1.0)), DF_MAX);
 }
 
+/* The same of a sample. The rank that the median of a resample has among n values is normal around
+ * the middle with deviation sqrt(n) / 2, closely enough where they are many; those are sorted. */
+static double sample_resampled(struct sample *s, uint64_t *state)
+{
+	double z = -6;
+	int rank;
+
+	if (s->n <= MANY)
+		return resampled_median(s->log, s->n, s->scratch, state);
+	for (int i = 0; i < 12; i++)
+		z += (double)(next_random(state) >> 11) / 9007199254740992.0;
+	rank = (int)lrint((s->n - 1) / 2.0 + z * sqrt(s->n) / 2);
+	return s->log[rank < 0 ? 0 : rank >= s->n ? s->n - 1 : rank];
+}
+
 /* Bootstrap of the median of b, less that of a where there is one. */
 static void widen_by_bootstrap(struct estimate *e, struct sample *a, struct sample *b,
 			       double confidence)
 {
 	double medians[RESAMPLES], lo, hi;
 	uint64_t state = SEED;
-	/* the interval of thousands of values is smooth enough with fewer */
-	int count = b->n > 1000 || (a && a->n > 1000) ? RESAMPLES / 4 : RESAMPLES;
 
-	for (int r = 0; r < count; r++) {
-		medians[r] = resampled_median(b->log, b->n, b->scratch, &state);
+	for (int r = 0; r < RESAMPLES; r++) {
+		medians[r] = sample_resampled(b, &state);
 		if (a)
-			medians[r] -= resampled_median(a->log, a->n, a->scratch, &state);
+			medians[r] -= sample_resampled(a, &state);
 	}
-	percentiles(medians, count, widened(confidence, e->n), &lo, &hi);
+	percentiles(medians, widened(confidence, e->n), &lo, &hi);
 	e->lo = fmin(e->lo, lo);
 	e->hi = fmax(e->hi, hi);
 }

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * record_read: see record_read.h. One function per part of the schema; a table for the texts of a
+ * cell. The first thing wrong is the error, with the cell's number.
+ */
+#include "record_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCHEMA_STEM    "gdrproof/result/"
+#define SCHEMA_VERSION 1
+#define MARKS	       "[]{},:\""
+#define BLANKS	       " \t\r\n"
+#define CELLS_MAX      100000
+
+/* --- texts --- */
+
+/* ASCII controls, and those of Latin-1, which UTF-8 writes as c2 80 to c2 9f. */
+static bool has_control(const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
+			return true;
+	return false;
+}
+
+static void clean_string(json_t *json)
+{
+	char *copy;
+
+	if (!has_control(json_string_value(json)))
+		return;
+	copy = strdup(json_string_value(json));
+	if (!copy)
+		return;
+	gp_text_clean(copy);
+	json_string_set(json, copy);
+	free(copy);
+}
+
+/* Texts of all depths (jansson's own parser ends at 2048). -1: a name that can't be shown. */
+static int clean(json_t *json, struct gp_error *err)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(json))
+		clean_string(json);
+	json_array_foreach (json, i, value)
+		if (clean(value, err) < 0)
+			return -1;
+	json_object_foreach (json, key, value) {
+		if (has_control(key))
+			return gp_error_set(err, GP_EXIT_USAGE,
+					    "a member's name has a control character in it");
+		if (clean(value, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int bad(struct gp_error *err, const char *what, const char *wanted)
+{
+	return gp_error_set(err, GP_EXIT_USAGE, "'%.60s' is missing or is not %s", what, wanted);
+}
+
+/* A text, cut to fit where `cut`, else refused; null is the empty text. */
+static int read_text(const json_t *json, const char *key, bool cut, char *out, size_t size,
+		     struct gp_error *err)
+{
+	const json_t *value = json_object_get(json, key);
+	const char *text = json_is_string(value) ? json_string_value(value) : "";
+
+	if (!json_is_string(value) && !json_is_null(value))
+		return bad(err, key, "a text");
+	if (!cut && strlen(text) >= size)
+		return gp_error_set(err, GP_EXIT_USAGE, "'%s' is longer than %zu characters", key,
+				    size - 1);
+	snprintf(out, size, "%s", text);
+	gp_text_clean(out); /* it may have been cut */
+	return 0;
+}
+
+/* An error object; what is none is refused, null is no error. */
+static int read_error(const json_t *json, struct gp_error *out, struct gp_error *err)
+{
+	const json_t *error = json_object_get(json, "error");
+
+	if (json_is_object(error) && gp_error_from_json(error, out) < 0)
+		return bad(err, "error", "an error object");
+	return 0;
+}
+
+/* --- numbers --- */
+
+static int read_integer(const json_t *json, const char *key, double min, double max,
+			json_int_t *out, struct gp_error *err)
+{
+	const json_t *value = json_object_get(json, key);
+
+	if (!json_is_integer(value) || (double)json_integer_value(value) < min ||
+	    (double)json_integer_value(value) > max)
+		return bad(err, key, "a whole number in its range");
+	*out = json_integer_value(value);
+	return 0;
+}
+
+/* null, or not there at all, is not known. */
+static int read_real(const json_t *json, const char *key, double *out, struct gp_error *err)
+{
+	const json_t *value = json_object_get(json, key);
+
+	*out = json_is_number(value) ? json_number_value(value) : NAN;
+	if (value && !json_is_number(value) && !json_is_null(value))
+		return bad(err, key, "a number or null");
+	return 0;
+}
+
+static int read_positive(const json_t *json, const char *key, double *out, struct gp_error *err)
+{
+	if (read_real(json, key, out, err) < 0)
+		return -1;
+	return *out >= 0 && isfinite(*out) ? 0 : bad(err, key, "a number of 0 or more");
+}
+
+/* --- a cell --- */
+
+static int read_round(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	struct gp_round_value round = {0};
+	json_int_t bytes, messages;
+
+	if (read_positive(json, "gbytes_per_s", &round.gbytes_per_s, err) < 0 ||
+	    read_positive(json, "seconds", &round.seconds, err) < 0 ||
+	    read_integer(json, "bytes", 0, 9e18, &bytes, err) < 0 ||
+	    read_integer(json, "messages", 0, 9e18, &messages, err) < 0)
+		return -1;
+	round.bytes = (uint64_t)bytes;
+	round.messages = (uint64_t)messages;
+	if (gp_cell_add_round(cell, &round) < 0)
+		return gp_error_set(err, GP_EXIT_FAILED, "out of memory for a record");
+	return 0;
+}
+
+static int read_rounds(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	const json_t *rounds = json_object_get(json, "rounds");
+
+	if (!json_is_array(rounds) || json_array_size(rounds) > GP_ROUNDS_MAX)
+		return bad(err, "rounds", "a list of at most 1000");
+	for (size_t i = 0; i < json_array_size(rounds); i++)
+		if (read_round(json_array_get(rounds, i), cell, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_summary(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	const json_t *summary = json_object_get(json, "summary");
+	const json_t *ci95 = json_object_get(summary, "ci95");
+	struct gp_summary *s = &cell->summary;
+
+	*s = (struct gp_summary){NAN, NAN, NAN, NAN, NAN};
+	if (cell->n_rounds == 0)
+		return 0;
+	if (!json_is_object(summary) || read_positive(summary, "median", &s->median, err) < 0 ||
+	    read_positive(summary, "min", &s->min, err) < 0 ||
+	    read_positive(summary, "max", &s->max, err) < 0)
+		return bad(err, "summary", "an object with median, min and max");
+	if (json_array_size(ci95) == 2) {
+		s->lo = json_number_value(json_array_get(ci95, 0));
+		s->hi = json_number_value(json_array_get(ci95, 1));
+	}
+	return 0;
+}
+
+static int read_placement(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	const json_t *placement = json_object_get(json, "placement");
+
+	if (!json_is_object(placement))
+		return bad(err, "placement", "an object");
+	for (enum gp_side side = GP_CLIENT; side <= GP_SERVER; side++)
+		if (gp_placed_from_json(json_object_get(placement, gp_side_name(side)),
+					&cell->placed[side]) < 0)
+			cell->placed[side] = (struct gp_placed){-1, -1, -1, -1, -1, 0};
+	return read_text(placement, "asked", false, cell->placement, sizeof(cell->placement), err);
+}
+
+static int read_verdict(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	const char *verdict = json_string_value(json_object_get(json, "verdict"));
+
+	if (!verdict || gp_verdict_read(verdict, &cell->verdict) < 0)
+		return bad(err, "verdict", "proven, unproven, contradicted or unavailable");
+	if (read_error(json, &cell->error, err) < 0)
+		return -1;
+	if (gp_facts_from_json(json_object_get(json, "evidence"), &cell->facts) < 0)
+		return bad(err, "evidence", "a list of facts");
+	return read_text(json, "reason", true, cell->reason, sizeof(cell->reason), err);
+}
+
+/* The texts that tell cells apart: cut, two would be taken for one. */
+static int read_names(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	const struct {
+		const char *key;
+		char *out;
+		size_t size;
+	} rows[] = {
+		{"op", cell->op, sizeof(cell->op)},
+		{"gpu", cell->gpu, sizeof(cell->gpu)},
+		{"nic", cell->nic, sizeof(cell->nic)},
+		{"server_gpu", cell->server_gpu, sizeof(cell->server_gpu)},
+		{"server_nic", cell->server_nic, sizeof(cell->server_nic)},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (read_text(json, rows[i].key, false, rows[i].out, rows[i].size, err) < 0)
+			return -1;
+	return read_text(json_object_get(json, "path"), "requested", false, cell->path,
+			 sizeof(cell->path), err);
+}
+
+static int read_shape(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	const json_t *verify = json_object_get(json, "verify");
+	json_int_t qps, tx_depth, size = 0, checked, wrong;
+
+	if (!json_is_null(json_object_get(json, "size")) &&
+	    read_integer(json, "size", 1, 9e18, &size, err) < 0)
+		return -1;
+	if (read_integer(json, "qps", 0, INT_MAX, &qps, err) < 0 ||
+	    read_integer(json, "tx_depth", 0, INT_MAX, &tx_depth, err) < 0 ||
+	    read_integer(verify, "bytes_checked", 0, 9e18, &checked, err) < 0 ||
+	    read_integer(verify, "bytes_wrong", 0, 9e18, &wrong, err) < 0)
+		return -1;
+	cell->size = (uint64_t)size;
+	cell->qps = (int)qps;
+	cell->tx_depth = (int)tx_depth;
+	cell->two_way = json_is_true(json_object_get(json, "bidirectional"));
+	cell->checked_bytes = (uint64_t)checked;
+	cell->wrong_bytes = (uint64_t)wrong;
+	return 0;
+}
+
+/* What it calls itself must be what it is: compare goes by it. */
+static int check_id(const json_t *json, const struct gp_cell *cell, struct gp_error *err)
+{
+	const char *id = json_string_value(json_object_get(json, "id"));
+	char made[400];
+
+	gp_cell_id(cell, made, sizeof(made));
+	if (!id)
+		return bad(err, "id", "a text");
+	if (strcmp(id, made) != 0)
+		return gp_error_set(err, GP_EXIT_USAGE,
+				    "its id is %.120s, its members make it %.120s", id, made);
+	return 0;
+}
+
+static int read_cell(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	if (!json_is_object(json))
+		return gp_error_set(err, GP_EXIT_USAGE, "it is not an object");
+	if (read_names(json, cell, err) < 0 || read_shape(json, cell, err) < 0 ||
+	    read_placement(json, cell, err) < 0 || read_rounds(json, cell, err) < 0 ||
+	    read_summary(json, cell, err) < 0 || read_verdict(json, cell, err) < 0 ||
+	    read_real(json, "of_limit", &cell->of_limit, err) < 0 ||
+	    read_real(json, "vs_bounce", &cell->vs_bounce, err) < 0)
+		return -1;
+	return check_id(json, cell, err);
+}
+
+static int read_cells(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	const json_t *cells = json_object_get(json, "cells");
+	size_t n = json_array_size(cells);
+
+	if (!json_is_array(cells) || n > CELLS_MAX)
+		return bad(err, "cells", "a list");
+	record->cells = calloc(n + 1, sizeof(*record->cells));
+	if (!record->cells)
+		return gp_error_set(err, GP_EXIT_FAILED, "out of memory for a record");
+	for (size_t i = 0; i < n; i++) {
+		struct gp_error why = {0};
+
+		record->n_cells++; /* also a half-read one is freed */
+		if (read_cell(json_array_get(cells, i), &record->cells[i], &why) < 0)
+			return gp_error_set(err, why.exit_code, "cell %zu: %s", i + 1, why.fact);
+	}
+	return 0;
+}
+
+/* --- a record --- */
+
+static int read_thresholds(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	const json_t *list = json_object_get(json, "thresholds");
+
+	if (!json_is_array(list))
+		return bad(err, "thresholds", "a list");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *item = json_array_get(list, i);
+		struct gp_threshold t = {.met = json_is_true(json_object_get(item, "met"))};
+
+		if (read_text(item, "name", true, t.name, sizeof(t.name), err) < 0 ||
+		    read_text(item, "cell", true, t.cell, sizeof(t.cell), err) < 0 ||
+		    read_positive(item, "wanted", &t.wanted, err) < 0 ||
+		    read_real(item, "measured", &t.measured, err) < 0)
+			return -1;
+		if (gp_record_add_threshold(record, &t) < 0)
+			return gp_error_set(err, GP_EXIT_FAILED, "out of memory for a record");
+	}
+	return 0;
+}
+
+static int read_limit(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	const json_t *limit = json_object_get(json, "limit");
+	struct gp_limit_note *out = &record->limit;
+
+	out->gbytes_per_s = NAN;
+	if (!limit || json_is_null(limit))
+		return 0;
+	if (read_real(limit, "gbytes_per_s", &out->gbytes_per_s, err) < 0 ||
+	    read_text(limit, "bound_by", true, out->bound_by, sizeof(out->bound_by), err) < 0)
+		return -1;
+	return read_text(limit, "detail", true, out->detail, sizeof(out->detail), err);
+}
+
+/* Objects are kept as they are: what describes a host grows with the versions. */
+static int read_objects(json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	const struct {
+		const char *key;
+		json_t **out;
+	} rows[] = {
+		{"command", &record->command},
+		{"client", &record->client},
+		{"server", &record->server},
+		{"connection", &record->connection},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *value = json_object_get(json, rows[i].key);
+
+		if (json_is_object(value))
+			*rows[i].out = json_incref(value);
+		else if (!json_is_null(value))
+			return bad(err, rows[i].key, "an object or null");
+	}
+	return 0;
+}
+
+static int check_schema(const json_t *json, struct gp_error *err)
+{
+	const char *schema = json_string_value(json_object_get(json, "schema"));
+	const char *version;
+	long number;
+	char *end;
+
+	if (!schema) {
+		gp_error_set(err, GP_EXIT_USAGE, "no record of gdrproof: it names no schema");
+		gp_error_advise(err, "records are written by `gdrproof bw --json FILE`");
+		return -1;
+	}
+	if (strncmp(schema, SCHEMA_STEM, strlen(SCHEMA_STEM)) != 0) {
+		gp_error_set(err, GP_EXIT_USAGE, "its schema is '%.60s', not " SCHEMA_STEM "%d",
+			     schema, SCHEMA_VERSION);
+		gp_error_advise(err, "records are written by `gdrproof bw --json FILE`");
+		return -1;
+	}
+	version = schema + strlen(SCHEMA_STEM);
+	number = strtol(version, &end, 10);
+	if (end != version && *end == '\0' && number == SCHEMA_VERSION)
+		return 0;
+	gp_error_set(err, GP_EXIT_USAGE, "its schema is '%.60s', this gdrproof reads version %d",
+		     schema, SCHEMA_VERSION);
+	gp_error_advise(err, "use the gdrproof that wrote it, or a newer one");
+	return -1;
+}
+
+static int read_all(json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	json_int_t exit_code = 0;
+
+	if (clean(json, err) < 0 || check_schema(json, err) < 0 ||
+	    read_text(json, "tool", true, record->tool, sizeof(record->tool), err) < 0 ||
+	    read_text(json, "started", true, record->started, sizeof(record->started), err) < 0 ||
+	    read_objects(json, record, err) < 0 || read_limit(json, record, err) < 0 ||
+	    read_cells(json, record, err) < 0 || read_thresholds(json, record, err) < 0 ||
+	    read_integer(json, "exit_code", 0, 255, &exit_code, err) < 0)
+		return -1;
+	record->exit_code = (int)exit_code;
+	return read_error(json, &record->error, err);
+}
+
+int gp_record_from_json(json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	*record = (struct gp_record){0};
+	if (read_all(json, record, err) == 0)
+		return 0;
+	gp_record_free(record);
+	return -1;
+}
+
+/* --- a file --- */
+
+/* All of fd, and a byte more for its end; NULL with `err` set, by the name of `file`. */
+static char *read_file(int fd, const char *file, size_t *size, struct gp_error *err)
+{
+	size_t room = 0, used = 0;
+	char *text = NULL;
+	ssize_t got = 1;
+
+	while (got > 0) {
+		if (used + 1 >= room) {
+			char *more = realloc(text, room = room ? room * 2 : 131072);
+
+			if (!more) {
+				gp_error_set(err, GP_EXIT_FAILED, "out of memory for %s", file);
+				break;
+			}
+			text = more;
+			if (used > GP_RECORD_BYTES_MAX)
+				break;
+		}
+		got = read(fd, text + used, room - used - 1);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			used += (size_t)got;
+	}
+	if (got < 0)
+		gp_error_errno(err, GP_EXIT_USAGE, errno, "read", "%s", file);
+	else if (used > GP_RECORD_BYTES_MAX)
+		gp_error_set(err, GP_EXIT_USAGE, "%s: larger than %d MiB, no record of gdrproof",
+			     file, GP_RECORD_BYTES_MAX >> 20);
+	else if (used == 0)
+		gp_error_set(err, GP_EXIT_USAGE, "%s: empty, no record of gdrproof", file);
+	*size = used;
+	if (!err->set) {
+		text[used] = '\0';
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+/* The closing quote of the string that begins at p, or the end. */
+static const char *string_end(const char *p)
+{
+	for (p++; *p && *p != '"'; p++)
+		if (*p == '\\' && p[1])
+			p++;
+	return p;
+}
+
+/* The bracket that closes the one at p, or the end. */
+static const char *list_end(const char *p)
+{
+	int depth = 0;
+
+	for (; *p; p++) {
+		depth += (*p == '[') - (*p == ']');
+		if (depth == 0)
+			return p;
+		if (*p == '"')
+			p = string_end(p);
+		if (!*p)
+			break;
+	}
+	return p;
+}
+
+/* Copy a text with every list that is called evidence empty, and one blank for many: the parser
+ * takes its time over each character. `out` has room for 3 more than the text; returns the length.
+ */
+static size_t copy_figures(const char *text, char *out)
+{
+	static const char name[] = "\"evidence\"";
+	char *at = out;
+
+	for (const char *p = text; *p; p++) {
+		const char *from = p, *value;
+
+		if (strchr(BLANKS, *p)) {
+			p += strspn(p, BLANKS) - 1;
+			if (at > out && !strchr(MARKS, at[-1]) && !strchr(MARKS, p[1]))
+				*at++ = ' '; /* it parts two numbers or words */
+			continue;
+		}
+		if (*p == '"')
+			p = string_end(p);
+		if (!*p)
+			break;
+		memcpy(at, from, (size_t)(p - from) + 1);
+		at += p - from + 1;
+		if (*p != '"' || strncmp(from, name, strlen(name)) != 0)
+			continue;
+		value = p + 1 + strspn(p + 1, BLANKS);
+		value += *value == ':' ? 1 + strspn(value + 1, BLANKS) : 0;
+		if (*value != '[' || !memchr(p, ':', (size_t)(value - p)))
+			continue;
+		at = stpcpy(at, ":[]");
+		p = list_end(value);
+		if (!*p)
+			break;
+	}
+	return (size_t)(at - out);
+}
+
+/* Where the shortened text is no JSON, the whole one tells the line. */
+static json_t *parse(const char *text, size_t size, bool figures, json_error_t *why)
+{
+	bool whole = !figures || strlen(text) != size; /* a NUL is for the parser to refuse */
+	char *copy = whole ? NULL : malloc(size + 4);
+	json_t *json = NULL;
+
+	if (copy)
+		json = json_loadb(copy, copy_figures(text, copy), JSON_REJECT_DUPLICATES, why);
+	free(copy);
+	return json ? json : json_loadb(text, size, JSON_REJECT_DUPLICATES, why);
+}
+
+static json_t *load(int fd, const char *file, bool figures, struct gp_error *err)
+{
+	json_error_t why;
+	size_t size;
+	char *text = read_file(fd, file, &size, err);
+	json_t *json;
+
+	if (!text)
+		return NULL;
+	json = parse(text, size, figures, &why);
+	free(text);
+	if (!json)
+		gp_error_set(err, GP_EXIT_USAGE, "%s: no valid JSON, line %d: %.120s", file,
+			     why.line, why.text);
+	return json;
+}
+
+static int read_record(const char *file, bool figures, struct gp_record *record,
+		       struct gp_error *err)
+{
+	bool is_stdin = strcmp(file, "-") == 0;
+	int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC), rc;
+	struct gp_error why = {0};
+	json_t *json;
+
+	*record = (struct gp_record){0};
+	if (fd < 0)
+		return gp_error_errno(err, GP_EXIT_USAGE, errno, "open", "%s", file);
+	json = load(fd, file, figures, err);
+	if (!is_stdin)
+		close(fd);
+	if (!json)
+		return -1;
+	rc = gp_record_from_json(json, record, &why);
+	json_decref(json);
+	if (rc == 0)
+		return 0;
+	gp_error_set(err, why.exit_code, "%.150s: %s", file, why.fact);
+	if (why.advice[0])
+		gp_error_advise(err, "%s", why.advice);
+	return -1;
+}
+
+int gp_record_read(const char *file, struct gp_record *record, struct gp_error *err)
+{
+	return read_record(file, false, record, err);
+}
+
+int gp_record_read_figures(const char *file, struct gp_record *record, struct gp_error *err)
+{
+	return read_record(file, true, record, err);
+}
