@@ -156,6 +156,32 @@ static int serve_clients(int listen_fd, struct serve *serve, bool once, struct g
 	return rc;
 }
 
+/* What this host has to offer, so that a missing GPU is known before a client asks for one. */
+static void print_offer(void)
+{
+	struct gp_error err = {0};
+	struct gp_host host;
+	char line[1200];
+
+	if (gp_host_open(true, &host, &err) < 0) {
+		fprintf(stderr, "gdrproof: %s\n", gp_error_line(&err, line, sizeof(line)));
+		return;
+	}
+	for (int i = 0; i < host.n_nics; i++)
+		fprintf(stderr, "gdrproof: NIC %s:%d, %s\n", host.nics[i].name, host.nics[i].port,
+			host.nics[i].active ? "active" : "not active");
+	for (int i = 0; i < host.n_gpus; i++)
+		fprintf(stderr, "gdrproof: GPU %d, %s, %s\n", host.gpus[i].ordinal,
+			host.gpus[i].name, host.gpus[i].bdf);
+	if (host.n_nics == 0)
+		fprintf(stderr, "gdrproof: no RDMA device here\n");
+	if (host.n_gpus == 0)
+		fprintf(stderr, "gdrproof: no GPU for clients: %s\n",
+			host.cuda ? "CUDA shows none"
+				  : gp_error_line(&host.cuda_error, line, sizeof(line)));
+	gp_host_close(&host);
+}
+
 static int run(int argc, char **argv, struct gp_error *err)
 {
 	struct serve_options opt = {0};
@@ -183,6 +209,7 @@ static int run(int argc, char **argv, struct gp_error *err)
 		gp_version, opt.bind[0] ? opt.bind : "all addresses", opt.port,
 		serve.desk.key ? "who knows the key" : "anyone who reaches it",
 		gp_size_write(opt.max_bytes, size, sizeof(size)));
+	print_offer();
 	rc = serve_clients(listen_fd, &serve, opt.once, err);
 	close(listen_fd);
 	return rc < 0 ? GP_EXIT_FAILED : GP_EXIT_OK;

@@ -263,9 +263,11 @@ real_runtime() {
 	stop_server
 	"$gdrproof" serve 2>"$LAB_OUT/serve.err" &
 	server_pid=$!
-	sleep 1
+	sleep 2
+	check "a server with the real runtime and no driver says so when it starts" \
+		grep -q 'no GPU for clients: .*CUDA runtime .*no NVIDIA driver\|no GPU for clients: .*cudaErrorInsufficientDriver' "$LAB_OUT/serve.err"
 	bw --path dmabuf
-	check "a server with the real runtime and no driver says so" all 'exits 4' \
+	check "and tells its clients" all 'exits 4' \
 		'out_has "not available: server: .*no NVIDIA driver"'
 	stop_server
 }
