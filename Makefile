@@ -73,6 +73,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(FUZZ_OBJ)
 	$(Q)clang $(FUZZ_SAN),fuzzer -o $@ $^ $(LIBS)
 
 include tests/emu/emu.mk
+include tests/perf/perf.mk
 
 unit: $(UNIT) $(ABI)
 fuzz: $(FUZZ)
@@ -100,6 +101,7 @@ help:
 	@echo "emu      the emulated GPU under $(BUILD)/emu"
 	@echo "fuzz     the fuzz targets under $(BUILD)/fuzz (clang)"
 	@echo "install  to DESTDIR/PREFIX ($(DESTDIR)$(PREFIX))"
+	@echo "perf     what the loops cost on simulated devices, as one table"
 	@echo "lab      a shell in the virtual lab"
 	@echo "format   clang-format over all sources"
 	@echo "clean    remove what was built (the lab's kernel stays)"

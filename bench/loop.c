@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * loop: see loop.h. The hot part is one always_inline body, made into named instances whose
- * constants fold its branches. A lane is one QP and its walk; work requests are prepared once, and
- * posting a batch only moves the addresses on. A window of tx_depth messages slides and is never
- * drained; the clock is read when completions have arrived.
+ * constants fold its branches. A lane is one QP and its walk. Its work requests are prepared once:
+ * all of the walk's where they are few, so that posting a batch touches none of them; else those
+ * of one batch, whose addresses move on after each post. A window of tx_depth messages slides and
+ * is never drained; the clock is read when completions have arrived.
  */
 #include "loop.h"
 #include "stop.h"
@@ -104,26 +105,39 @@ int gp_round_wc_error(const struct gp_round *round, const struct ibv_wc *wc, str
 
 struct lane {
 	struct ibv_qp *qp;
-	struct ibv_send_wr *wr; /* `batch` of them, chained post_list at a time */
+	/* Whole batches, chained post_list at a time. What a driver reads of a write or a read is
+	 * in a WR's first cache line; its sge lies apart, so that the line is all it loads. */
+	struct ibv_send_wr *wr, *next, *end;
 	struct ibv_sge *sge;
-	uint64_t offset, begin, end; /* the walk */
+	uint64_t
+		slots_left; /* until the walk starts over; not kept where it has all its requests */
 	uint64_t posted;
-	int in_flight;
+	int64_t room; /* messages that the window has place for */
 };
 
 struct loop {
 	const struct gp_direct *d;
 	const struct gp_round *round;
 	struct lane *lanes;
+	bool whole_walk; /* every slot of every lane has its own request */
+	int64_t posted;	 /* when the window was filled */
 	uint64_t completed;
 };
 
-static void lane_prepare(struct lane *lane, const struct gp_direct *d, const struct gp_op *op)
+/* All lanes' requests together stay in a core's second-level cache. */
+#define REQUESTS_MAX 4096
+
+static void lane_prepare(struct lane *lane, uint64_t offset, const struct gp_direct *d,
+			 const struct gp_op *op)
 {
-	for (int i = 0; i < d->batch; i++) {
+	int n = (int)(lane->end - lane->wr);
+
+	for (int i = 0; i < n; i++) {
 		bool last = (i + 1) % d->post_list == 0;
 
-		lane->sge[i] = (struct ibv_sge){.length = (uint32_t)d->walk.size, .lkey = d->lkey};
+		lane->sge[i] = (struct ibv_sge){.addr = d->local_addr + offset,
+						.length = (uint32_t)d->walk.size,
+						.lkey = d->lkey};
 		lane->wr[i] = (struct ibv_send_wr){
 			.wr_id = (uintptr_t)lane,
 			.next = last ? NULL : &lane->wr[i + 1],
@@ -131,8 +145,9 @@ static void lane_prepare(struct lane *lane, const struct gp_direct *d, const str
 			.num_sge = 1,
 			.opcode = op->opcode,
 			.send_flags = (i + 1) % d->cq_mod == 0 ? IBV_SEND_SIGNALED : 0,
-			.wr.rdma.rkey = d->rkey,
+			.wr.rdma = {d->remote_addr + offset, d->rkey},
 		};
+		offset += d->walk.stride;
 	}
 }
 
@@ -149,47 +164,87 @@ static void loop_free(struct loop *loop)
 static int loop_prepare(struct loop *loop, struct gp_error *err)
 {
 	const struct gp_direct *d = loop->d;
+	const struct gp_walk *walk = &d->walk;
+	uint64_t requests;
 
-	loop->lanes = calloc((size_t)d->walk.lanes, sizeof(*loop->lanes));
-	for (int i = 0; loop->lanes && i < d->walk.lanes; i++) {
+	loop->whole_walk = walk->slots <= REQUESTS_MAX / (uint64_t)walk->lanes;
+	requests = loop->whole_walk ? walk->slots : (uint64_t)d->batch;
+	loop->lanes = calloc((size_t)walk->lanes, sizeof(*loop->lanes));
+	for (int i = 0; loop->lanes && i < walk->lanes; i++) {
 		struct lane *lane = &loop->lanes[i];
 
 		lane->qp = d->qp[i];
-		lane->wr = calloc((size_t)d->batch, sizeof(*lane->wr));
-		lane->sge = calloc((size_t)d->batch, sizeof(*lane->sge));
+		lane->wr = lane->next = aligned_alloc(64, requests * sizeof(*lane->wr));
+		lane->sge = calloc(requests, sizeof(*lane->sge));
 		if (!lane->wr || !lane->sge)
 			return gp_error_set(err, GP_EXIT_FAILED, "out of memory for requests");
-		lane->begin = lane->offset = gp_walk_begin(&d->walk, i);
-		lane->end = lane->begin + d->walk.slots * d->walk.stride;
-		lane_prepare(lane, d, loop->round->op);
+		lane->end = lane->wr + requests;
+		lane->slots_left = walk->slots;
+		lane->room = d->tx_depth;
+		lane_prepare(lane, gp_walk_begin(walk, i), d, loop->round->op);
 	}
 	if (!loop->lanes)
 		return gp_error_set(err, GP_EXIT_FAILED, "out of memory for requests");
 	return 0;
 }
 
-/* Move the addresses of one batch on and post it. Returns 0 or an errno value. */
-static inline __attribute__((always_inline)) int lane_post(struct lane *lane,
+#define MOVED_AT_ONCE 4
+
+/* The only batch has been posted: its requests become those of the slots behind it. */
+static inline __attribute__((always_inline)) void lane_move(struct lane *lane,
+							    const struct gp_direct *d)
+{
+	uint64_t step = (uint64_t)d->batch * d->walk.stride;
+	struct ibv_send_wr *wr = lane->wr, *end = lane->end;
+	struct ibv_sge *sge = lane->sge;
+
+	lane->slots_left -= (uint64_t)d->batch;
+	if (lane->slots_left == 0) {
+		lane->slots_left = d->walk.slots;
+		step -= d->walk.slots * d->walk.stride;
+	}
+	for (; end - wr >= MOVED_AT_ONCE; wr += MOVED_AT_ONCE, sge += MOVED_AT_ONCE)
+#pragma GCC unroll 4
+		for (int i = 0; i < MOVED_AT_ONCE; i++) {
+			sge[i].addr += step;
+			wr[i].wr.rdma.remote_addr += step;
+		}
+	for (; wr < end; wr++, sge++) {
+		sge->addr += step;
+		wr->wr.rdma.remote_addr += step;
+	}
+}
+
+/* The chains of a batch behind its first: where a signal takes several. */
+static __attribute__((noinline)) int lane_post_rest(struct lane *lane, struct ibv_send_wr *wr,
+						    const struct gp_direct *d)
+{
+	struct ibv_send_wr *bad;
+	int code = 0;
+
+	for (int i = d->post_list; i < d->batch && code == 0; i += d->post_list)
+		code = ibv_post_send(lane->qp, &wr[i], &bad);
+	return code;
+}
+
+/* Post the next batch. `whole_walk` is a constant at each call. Returns 0 or an errno value. */
+static inline __attribute__((always_inline)) int lane_post(struct lane *lane, const bool whole_walk,
+							   const int64_t batch,
 							   const struct gp_direct *d)
 {
-	uint64_t offset = lane->offset, stride = d->walk.stride;
-	struct ibv_send_wr *bad;
+	struct ibv_send_wr *wr = lane->next, *next = wr + batch, *bad;
+	int code;
 
-	for (int i = 0; i < d->batch; i++) {
-		lane->sge[i].addr = d->local_addr + offset;
-		lane->wr[i].wr.rdma.remote_addr = d->remote_addr + offset;
-		offset += stride;
-	}
-	lane->offset = offset == lane->end ? lane->begin : offset;
-	lane->posted += (uint64_t)d->batch;
-	lane->in_flight += d->batch;
-	for (int i = 0; i < d->batch; i += d->post_list) {
-		int code = ibv_post_send(lane->qp, &lane->wr[i], &bad);
-
-		if (__builtin_expect(code != 0, 0))
-			return code;
-	}
-	return 0;
+	lane->room -= batch;
+	lane->posted += (uint64_t)batch;
+	if (whole_walk)
+		lane->next = next == lane->end ? lane->wr : next;
+	code = ibv_post_send(lane->qp, wr, &bad);
+	if (__builtin_expect(d->post_list < batch && code == 0, 0))
+		code = lane_post_rest(lane, wr, d);
+	if (!whole_walk)
+		lane_move(lane, d);
+	return code;
 }
 
 static int post_failed(const struct loop *loop, int code, struct gp_error *err)
@@ -220,36 +275,45 @@ static __attribute__((noinline)) int loop_deadline(const struct loop *loop, uint
 	return look == GP_LOOK_FAIL ? -1 : 0;
 }
 
-/*
- * Post and complete until the round is over. `by_time` is a constant at each call: the other
- * kind of ending is not in the code. Sets *end_ns to when the last completion that counts came,
- * and loop->completed to how many messages there were until then.
- */
-static inline __attribute__((always_inline)) int loop_body(struct loop *loop, const bool by_time,
-							   uint64_t start_ns, uint64_t *end_ns,
-							   struct gp_error *err)
+/* Breadth first, so that every QP has work at once; no more than a round by messages wants. */
+static int loop_fill(struct loop *loop, struct gp_error *err)
 {
 	const struct gp_direct *d = loop->d;
-	uint64_t deadline_ns =
-		start_ns + (loop->round->until_message ? LOOK_NS : loop->round->duration_ns);
-	const uint64_t target = loop->round->messages;
-	struct ibv_wc wc[POLL_BATCH];
-	uint64_t posted = 0, now = start_ns;
-	unsigned idle = 0;
-	int code;
+	int64_t target = loop->round->messages ? (int64_t)loop->round->messages : INT64_MAX;
 
-	/* Breadth first, so that every QP has work at once. */
 	for (int depth = d->batch; depth <= d->tx_depth; depth += d->batch)
-		for (int i = 0; i < d->walk.lanes; i++) {
-			if (!by_time && posted >= target)
-				break;
-			code = lane_post(&loop->lanes[i], d);
+		for (int i = 0; i < d->walk.lanes && loop->posted < target; i++) {
+			struct lane *lane = &loop->lanes[i];
+			int code = lane_post(lane, loop->whole_walk, d->batch, d);
+
 			if (code)
 				return post_failed(loop, code, err);
-			posted += (uint64_t)d->batch;
+			loop->posted += d->batch;
 		}
+	return 0;
+}
+
+/*
+ * Complete and post until the round is over. `by_time` and `whole_walk` are constants at each
+ * call: the other kinds of ending and of posting are not in the code. Sets *end_ns to when the last
+ * completion that counts came, and loop->completed to how many messages there were until then.
+ */
+static inline __attribute__((always_inline)) int loop_body(struct loop *loop, const bool by_time,
+							   const bool whole_walk, uint64_t start_ns,
+							   uint64_t *end_ns, struct gp_error *err)
+{
+	const struct gp_direct *d = loop->d;
+	const int64_t batch = d->batch, cq_mod = d->cq_mod;
+	const uint64_t target = loop->round->messages;
+	int64_t to_post = (int64_t)target - loop->posted; /* by messages */
+	uint64_t deadline_ns =
+		start_ns + (loop->round->until_message ? LOOK_NS : loop->round->duration_ns);
+	struct ibv_wc wcs[POLL_BATCH];
+	uint64_t now = start_ns;
+	unsigned idle = 0;
+
 	for (;;) {
-		int n = ibv_poll_cq(d->cq, POLL_BATCH, wc);
+		int n = ibv_poll_cq(d->cq, POLL_BATCH, wcs);
 
 		if (__builtin_expect(n < 0, 0))
 			return gp_error_errno(err, GP_EXIT_FAILED, -n, "ibv_poll_cq", " ");
@@ -270,38 +334,47 @@ static inline __attribute__((always_inline)) int loop_body(struct loop *loop, co
 		if (by_time && __builtin_expect(now >= deadline_ns, 0) &&
 		    loop_deadline(loop, now, &deadline_ns, err) < 0)
 			return -1;
-		for (int i = 0; i < n; i++) {
-			struct lane *lane = (struct lane *)(uintptr_t)wc[i].wr_id;
+		for (const struct ibv_wc *wc = wcs, *end = wcs + n; wc < end; wc++) {
+			struct lane *lane = (struct lane *)(uintptr_t)wc->wr_id;
+			int code;
 
-			if (__builtin_expect(wc[i].status != IBV_WC_SUCCESS, 0))
-				return gp_round_wc_error(loop->round, &wc[i], err);
-			loop->completed += (uint64_t)d->cq_mod;
-			lane->in_flight -= d->cq_mod;
-			if (lane->in_flight + d->batch > d->tx_depth)
+			if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0))
+				return gp_round_wc_error(loop->round, wc, err);
+			lane->room += cq_mod;
+			if (lane->room < batch || (by_time ? now >= deadline_ns : to_post <= 0))
 				continue;
-			if (by_time ? now >= deadline_ns : posted >= target)
-				continue;
-			code = lane_post(lane, d);
+			to_post -= batch;
+			code = lane_post(lane, whole_walk, batch, d);
 			if (__builtin_expect(code != 0, 0))
 				return post_failed(loop, code, err);
-			posted += (uint64_t)d->batch;
 		}
+		loop->completed += (uint64_t)(n * cq_mod);
 		*end_ns = now;
 		if (by_time ? now >= deadline_ns : loop->completed >= target)
 			return 0;
 	}
 }
 
-static __attribute__((noinline)) int loop_by_time(struct loop *loop, uint64_t start_ns,
-						  uint64_t *end_ns, struct gp_error *err)
-{
-	return loop_body(loop, true, start_ns, end_ns, err);
-}
+/* Named, so that a profile tells which one ran. */
+#define LOOP_INSTANCE(name, by_time, whole_walk)                                          \
+	static __attribute__((noinline)) int name(struct loop *loop, uint64_t start_ns,   \
+						  uint64_t *end_ns, struct gp_error *err) \
+	{                                                                                 \
+		return loop_body(loop, by_time, whole_walk, start_ns, end_ns, err);       \
+	}
 
-static __attribute__((noinline)) int loop_by_messages(struct loop *loop, uint64_t start_ns,
-						      uint64_t *end_ns, struct gp_error *err)
+LOOP_INSTANCE(loop_time_walk, true, true)
+LOOP_INSTANCE(loop_time_move, true, false)
+LOOP_INSTANCE(loop_messages_walk, false, true)
+LOOP_INSTANCE(loop_messages_move, false, false)
+
+static int loop_run(struct loop *loop, uint64_t start_ns, uint64_t *end_ns, struct gp_error *err)
 {
-	return loop_body(loop, false, start_ns, end_ns, err);
+	if (loop->round->messages)
+		return loop->whole_walk ? loop_messages_walk(loop, start_ns, end_ns, err)
+					: loop_messages_move(loop, start_ns, end_ns, err);
+	return loop->whole_walk ? loop_time_walk(loop, start_ns, end_ns, err)
+				: loop_time_move(loop, start_ns, end_ns, err);
 }
 
 /* Take in what was in flight when the window closed; it is not part of the figure. */
@@ -315,7 +388,7 @@ static int loop_drain(struct loop *loop, struct gp_error *err)
 
 	round.until_message = false;
 	for (int i = 0; i < loop->d->walk.lanes; i++)
-		left += loop->lanes[i].in_flight;
+		left += loop->d->tx_depth - (int)loop->lanes[i].room;
 	while (left > 0) {
 		int n = ibv_poll_cq(loop->d->cq, 1, &wc);
 
@@ -344,8 +417,9 @@ int gp_loop_run(const struct gp_direct *direct, const struct gp_round *round,
 
 	if (rc == 0) {
 		start_ns = end_ns = gp_now_ns();
-		rc = round->messages ? loop_by_messages(&loop, start_ns, &end_ns, err)
-				     : loop_by_time(&loop, start_ns, &end_ns, err);
+		rc = loop_fill(&loop, err);
+		if (rc == 0)
+			rc = loop_run(&loop, start_ns, &end_ns, err);
 	}
 	if (rc == 0)
 		rc = loop_drain(&loop, err);
