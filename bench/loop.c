@@ -122,6 +122,7 @@ struct loop {
 	bool whole_walk; /* every slot of every lane has its own request */
 	int64_t posted;	 /* when the window was filled */
 	uint64_t completed;
+	uint64_t start_ns, before; /* when the window opened, and how many were through by then */
 };
 
 /* All lanes' requests together stay in a core's second-level cache. */
@@ -261,18 +262,34 @@ static int post_failed(const struct loop *loop, int code, struct gp_error *err)
 /* A passive side has no end of its own: it looks for the message that ends it this often. */
 #define LOOK_NS (GP_NS_PER_S / 500)
 
-/* The deadline has come: it is the round's end, or only time to look. -1: failed. */
-static __attribute__((noinline)) int loop_deadline(const struct loop *loop, uint64_t now,
+/* The deadline has come: it is the round's end, or only time to open the window, or to look. `more`
+ * are through that are not counted yet. -1: failed. */
+static __attribute__((noinline)) int loop_deadline(struct loop *loop, uint64_t now, uint64_t more,
 						   uint64_t *deadline_ns, struct gp_error *err)
 {
 	enum gp_look look;
 
+	if (loop->start_ns < loop->round->open_ns) {
+		loop->start_ns = now;
+		loop->before = loop->completed + more;
+		*deadline_ns = now + loop->round->duration_ns;
+		return 0;
+	}
 	if (!loop->round->until_message)
 		return 0;
 	look = gp_round_look(loop->round, now, err);
 	if (look == GP_LOOK_GO_ON)
 		*deadline_ns = now + LOOK_NS;
 	return look == GP_LOOK_FAIL ? -1 : 0;
+}
+
+static uint64_t loop_first_deadline(const struct loop *loop)
+{
+	const struct gp_round *round = loop->round;
+
+	if (loop->start_ns < round->open_ns)
+		return round->open_ns;
+	return loop->start_ns + (round->until_message ? LOOK_NS : round->duration_ns);
 }
 
 /* Breadth first, so that every QP has work at once; no more than a round by messages wants. */
@@ -299,17 +316,16 @@ static int loop_fill(struct loop *loop, struct gp_error *err)
  * completion that counts came, and loop->completed to how many messages there were until then.
  */
 static inline __attribute__((always_inline)) int loop_body(struct loop *loop, const bool by_time,
-							   const bool whole_walk, uint64_t start_ns,
-							   uint64_t *end_ns, struct gp_error *err)
+							   const bool whole_walk, uint64_t *end_ns,
+							   struct gp_error *err)
 {
 	const struct gp_direct *d = loop->d;
 	const int64_t batch = d->batch, cq_mod = d->cq_mod;
 	const uint64_t target = loop->round->messages;
 	int64_t to_post = (int64_t)target - loop->posted; /* by messages */
-	uint64_t deadline_ns =
-		start_ns + (loop->round->until_message ? LOOK_NS : loop->round->duration_ns);
+	uint64_t deadline_ns = loop_first_deadline(loop);
 	struct ibv_wc wcs[POLL_BATCH];
-	uint64_t now = start_ns;
+	uint64_t now = loop->start_ns;
 	unsigned idle = 0;
 
 	for (;;) {
@@ -332,7 +348,7 @@ static inline __attribute__((always_inline)) int loop_body(struct loop *loop, co
 		}
 		now = gp_now_ns();
 		if (by_time && __builtin_expect(now >= deadline_ns, 0) &&
-		    loop_deadline(loop, now, &deadline_ns, err) < 0)
+		    loop_deadline(loop, now, (uint64_t)(n * cq_mod), &deadline_ns, err) < 0)
 			return -1;
 		for (const struct ibv_wc *wc = wcs, *end = wcs + n; wc < end; wc++) {
 			struct lane *lane = (struct lane *)(uintptr_t)wc->wr_id;
@@ -356,11 +372,11 @@ static inline __attribute__((always_inline)) int loop_body(struct loop *loop, co
 }
 
 /* Named, so that a profile tells which one ran. */
-#define LOOP_INSTANCE(name, by_time, whole_walk)                                          \
-	static __attribute__((noinline)) int name(struct loop *loop, uint64_t start_ns,   \
-						  uint64_t *end_ns, struct gp_error *err) \
-	{                                                                                 \
-		return loop_body(loop, by_time, whole_walk, start_ns, end_ns, err);       \
+#define LOOP_INSTANCE(name, by_time, whole_walk)                                       \
+	static __attribute__((noinline)) int name(struct loop *loop, uint64_t *end_ns, \
+						  struct gp_error *err)                \
+	{                                                                              \
+		return loop_body(loop, by_time, whole_walk, end_ns, err);              \
 	}
 
 LOOP_INSTANCE(loop_time_walk, true, true)
@@ -368,13 +384,13 @@ LOOP_INSTANCE(loop_time_move, true, false)
 LOOP_INSTANCE(loop_messages_walk, false, true)
 LOOP_INSTANCE(loop_messages_move, false, false)
 
-static int loop_run(struct loop *loop, uint64_t start_ns, uint64_t *end_ns, struct gp_error *err)
+static int loop_run(struct loop *loop, uint64_t *end_ns, struct gp_error *err)
 {
 	if (loop->round->messages)
-		return loop->whole_walk ? loop_messages_walk(loop, start_ns, end_ns, err)
-					: loop_messages_move(loop, start_ns, end_ns, err);
-	return loop->whole_walk ? loop_time_walk(loop, start_ns, end_ns, err)
-				: loop_time_move(loop, start_ns, end_ns, err);
+		return loop->whole_walk ? loop_messages_walk(loop, end_ns, err)
+					: loop_messages_move(loop, end_ns, err);
+	return loop->whole_walk ? loop_time_walk(loop, end_ns, err)
+				: loop_time_move(loop, end_ns, err);
 }
 
 /* Take in what was in flight when the window closed; it is not part of the figure. */
@@ -412,21 +428,23 @@ int gp_loop_run(const struct gp_direct *direct, const struct gp_round *round,
 		struct gp_moved *moved, struct gp_error *err)
 {
 	struct loop loop = {.d = direct, .round = round};
-	uint64_t start_ns, end_ns;
+	uint64_t end_ns = 0;
 	int rc = loop_prepare(&loop, err);
 
 	if (rc == 0) {
-		start_ns = end_ns = gp_now_ns();
+		loop.start_ns = end_ns = gp_now_ns();
 		rc = loop_fill(&loop, err);
 		if (rc == 0)
-			rc = loop_run(&loop, start_ns, &end_ns, err);
+			rc = loop_run(&loop, &end_ns, err);
 	}
 	if (rc == 0)
 		rc = loop_drain(&loop, err);
 	if (rc == 0) {
-		*moved = (struct gp_moved){.messages = loop.completed,
-					   .bytes = loop.completed * direct->walk.size,
-					   .ns = end_ns - start_ns,
+		*moved = (struct gp_moved){.messages = loop.completed - loop.before,
+					   .bytes = (loop.completed - loop.before) *
+						    direct->walk.size,
+					   .ns = end_ns - loop.start_ns,
+					   .start_ns = loop.start_ns,
 					   .lanes = direct->walk.lanes};
 		for (int i = 0; i < direct->walk.lanes; i++) {
 			moved->lane_messages[i] = loop.lanes[i].posted;

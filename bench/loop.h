@@ -27,6 +27,8 @@ struct gp_round {
 	const struct gp_op *op;
 	uint64_t size;	      /* of a message */
 	uint64_t duration_ns; /* 0: by messages */
+	uint64_t open_ns;     /* by duration: when the window opens (gp_now_ns); what is through
+				 before does not count. 0: at once */
 	uint64_t messages;    /* 0: by duration */
 	uint32_t number;      /* counts up over the rig's rounds */
 	bool initiator;	      /* this side posts (two-way: both do) */
@@ -45,6 +47,7 @@ struct gp_round {
 /* What this side moved as initiator. */
 struct gp_moved {
 	uint64_t messages, bytes, ns;	   /* within the measured window */
+	uint64_t start_ns;		   /* when the window opened, by gp_now_ns() */
 	uint64_t all_messages;		   /* and with what was in flight when it ended */
 	int lanes;			   /* walks through the region: one a QP, or one */
 	uint64_t lane_messages[GP_QP_MAX]; /* all, of each walk */

@@ -608,12 +608,22 @@ static void close_limits(struct staged *s)
 struct tally {
 	const struct pipe *pipe; /* NULL: this side counts nothing */
 	uint64_t chunks, end_ns;
+	uint64_t start_ns, before; /* when the window opened, and the chunks through by then */
 };
 
-static int run_window(struct staged *s, uint64_t start_ns, struct tally *tally,
-		      struct gp_error *err)
+/* What is through before the window opens does not count; whole messages, as at its end. */
+static void open_window(const struct staged *s, struct tally *tally)
 {
-	uint64_t deadline_ns = start_ns + s->round->duration_ns;
+	uint64_t per_message = s->cut.per_message;
+
+	if (tally->start_ns >= s->round->open_ns || s->last_progress_ns < s->round->open_ns)
+		return;
+	tally->start_ns = s->last_progress_ns;
+	tally->before = tally->chunks / per_message * per_message;
+}
+
+static int run_window(struct staged *s, struct tally *tally, struct gp_error *err)
+{
 	bool by_time = !s->round->messages && !s->round->until_message;
 
 	for (unsigned turns = 1;; turns++) {
@@ -624,10 +634,12 @@ static int run_window(struct staged *s, uint64_t start_ns, struct tally *tally,
 		if (tally->pipe && tally->pipe->done > tally->chunks) {
 			tally->chunks = tally->pipe->done;
 			tally->end_ns = s->last_progress_ns;
+			open_window(s, tally);
 		}
 		/* However short the round: one message at least. */
-		if (by_time && rc && s->last_progress_ns >= deadline_ns &&
-		    tally->chunks >= s->cut.per_message)
+		if (by_time && rc && tally->start_ns >= s->round->open_ns &&
+		    s->last_progress_ns >= tally->start_ns + s->round->duration_ns &&
+		    tally->chunks >= tally->before + s->cut.per_message)
 			return 0;
 		if (tally->pipe && tally->pipe->limit == tally->pipe->done)
 			return 0; /* by messages */
@@ -709,16 +721,16 @@ static int linger(struct staged *s, struct gp_error *err)
 	}
 }
 
-static void report(const struct staged *s, const struct tally *tally, uint64_t start_ns,
-		   struct gp_moved *moved)
+static void report(const struct staged *s, const struct tally *tally, struct gp_moved *moved)
 {
 	const struct gp_chunking *cut = &s->cut;
 
-	*moved = (struct gp_moved){.lanes = 1, .ns = tally->end_ns - start_ns};
+	*moved = (struct gp_moved){
+		.lanes = 1, .ns = tally->end_ns - tally->start_ns, .start_ns = tally->start_ns};
 	if (!tally->pipe)
 		return;
 	/* Whole messages only: one that was cut off in the middle is none. */
-	moved->messages = tally->chunks / cut->per_message * cut->messages;
+	moved->messages = (tally->chunks - tally->before) / cut->per_message * cut->messages;
 	moved->bytes = moved->messages * cut->size;
 	moved->all_messages = tally->pipe->done / cut->per_message * cut->messages;
 	moved->lane_messages[0] = moved->all_messages;
@@ -732,16 +744,15 @@ int gp_staged_run(struct gp_rig *rig, const struct gp_round *round, struct gp_mo
 			   .round = round,
 			   .cut = gp_chunking_plan(rig->half_bytes, round->size)};
 	struct tally tally = {0};
-	uint64_t start_ns = gp_now_ns();
 
 	start_pipes(&s);
-	s.last_progress_ns = tally.end_ns = start_ns;
+	s.last_progress_ns = tally.start_ns = tally.end_ns = gp_now_ns();
 	for (int kind = 0; kind < 2; kind++)
 		if (s.pipe[kind].initiator)
 			tally.pipe = &s.pipe[kind];
-	if (run_window(&s, start_ns, &tally, err) < 0 || drain(&s, err) < 0)
+	if (run_window(&s, &tally, err) < 0 || drain(&s, err) < 0)
 		return -1;
-	report(&s, &tally, start_ns, moved);
+	report(&s, &tally, moved);
 	if (round->ended && round->ended(round->ended_arg, moved, err) < 0)
 		return -1;
 	return round->ended && round->two_way ? linger(&s, err) : 0;

@@ -264,6 +264,29 @@ static void test_a_round_by_time_lasts_as_long(void **state)
 	}
 }
 
+/* The window opens late: what came before is moved, and not counted. */
+static void test_a_window_opens_when_it_is_told(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		struct device *dev = device_open(&shapes[i]);
+		struct gp_round round = round_of(dev);
+		struct gp_moved moved = {0};
+		struct gp_error err = {0};
+
+		round.duration_ns = GP_NS_PER_S / 500;
+		round.open_ns = gp_now_ns() + GP_NS_PER_S / 100;
+		assert_int_equal(gp_loop_run(&dev->direct, &round, &moved, &err), 0);
+		assert_true(moved.start_ns >= round.open_ns);
+		assert_true(moved.ns >= round.duration_ns);
+		assert_true(moved.messages > 0);
+		/* Five sixths of the time were before it. */
+		assert_true(moved.messages < moved.all_messages);
+		assert_true(moved.bytes == moved.messages * dev->direct.walk.size);
+		free(dev);
+	}
+}
+
 static void test_a_passive_side_ends_by_the_peers_message(void **state)
 {
 	struct device *dev = device_open(&shapes[0]);
@@ -333,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_each_lane_walks_its_slots_in_order),
 		cmocka_unit_test(test_no_more_is_posted_than_the_messages_want),
 		cmocka_unit_test(test_a_round_by_time_lasts_as_long),
+		cmocka_unit_test(test_a_window_opens_when_it_is_told),
 		cmocka_unit_test(test_a_passive_side_ends_by_the_peers_message),
 		cmocka_unit_test(test_what_fails_is_told),
 		cmocka_unit_test(test_a_silent_device_ends_in_time),
