@@ -11,6 +11,7 @@ static const char *const path_choices[] = {"auto", "dmabuf", "peermem", "host", 
 static const char *const op_choices[] = {"write", "read", NULL};
 static const char *const connect_choices[] = {"auto", "cm", "tcp", NULL};
 static const char *const verify_choices[] = {"full", "sample", "off", NULL};
+static const char *const placement_choices[] = {"near", "far", "all", NULL};
 static const char *const on_off[] = {"on", "off", NULL};
 
 #define SIZE_MAX_BYTES (1024.0 * 1024 * 1024)
@@ -80,6 +81,22 @@ static const struct gp_option rows[] = {
 	 "N|nic|gpu|far", "the same of the server's thread", BOTH},
 	{"server-mem-node", 0, GP_OPT_TEXT, AT(server_mem_node), 0, 15, NULL, NULL, "nic",
 	 "N|nic|gpu|far", "the same of the server's buffers", BOTH},
+	{"placement", 0, GP_OPT_CHOICES, AT(placement), 0, 0, NULL, placement_choices, "near",
+	 "LIST",
+	 "same socket, across sockets (one thing differs, and it says which), or all of GPUs, NICs "
+	 "and nodes",
+	 GP_OPT_RECORD},
+	{"rails", 0, GP_OPT_TEXT, AT(rails), 0, 511, NULL, NULL, NULL, "auto|GPU:NIC,...",
+	 "several GPU-NIC pairs at once, a thread each; auto: every NIC with a GPU of its own",
+	 GP_OPT_RECORD},
+	{"server-rails", 0, GP_OPT_TEXT, AT(server_rails), 0, 511, NULL, NULL, NULL, "GPU:NIC,...",
+	 "their counterparts; default: the server's own, in its order", GP_OPT_RECORD},
+	{"min-effect", 0, GP_OPT_REAL, AT(min_effect_percent), 0.01, 100, NULL, NULL, "2", "PCT",
+	 "the least difference that counts when two figures are compared", GP_OPT_RECORD},
+	{"until-clear", 0, GP_OPT_FLAG, AT(until_clear), 0, 0, NULL, NULL, NULL, NULL,
+	 "after --rounds go on until every comparison is settled, or --max-time", GP_OPT_RECORD},
+	{"max-time", 0, GP_OPT_REAL, AT(max_time_s), 1, 604800, NULL, NULL, "600", "SEC",
+	 "with --until-clear: no round begins after so long", GP_OPT_RECORD},
 	{"json", 0, GP_OPT_TEXT, AT(json), 0, 511, NULL, NULL, NULL, "FILE",
 	 "write the record; -: to standard output, and the table goes to standard error", 0},
 	{"require-path", 0, GP_OPT_TEXT, AT(require_path), 0, 15, NULL, NULL, NULL, "P",
@@ -197,12 +214,30 @@ static int check_paths(const struct gp_bw_options *opt, struct gp_error *err)
 	return 0;
 }
 
+/* Rails name their devices, and share a window of time. */
+static int check_rails(const struct gp_bw_options *opt, gp_option_mask given, struct gp_error *err)
+{
+	static const char *const not_with[] = {"nic",	     "gpu",	  "server-nic",
+					       "server-gpu", "placement", "iters"};
+
+	if (!opt->rails[0] && opt->server_rails[0])
+		return gp_error_set(err, GP_EXIT_USAGE, "--server-rails goes with --rails");
+	for (size_t i = 0; opt->rails[0] && i < sizeof(not_with) / sizeof(not_with[0]); i++)
+		if (gp_option_given(&gp_bw_table, given, not_with[i]))
+			return gp_error_set(err, GP_EXIT_USAGE,
+					    "--rails and --%s exclude each other", not_with[i]);
+	if (gp_option_given(&gp_bw_table, given, "max-time") && !opt->until_clear)
+		return gp_error_set(err, GP_EXIT_USAGE, "--max-time goes with --until-clear");
+	return 0;
+}
+
 int gp_bw_options_finish(struct gp_bw_options *opt, gp_option_mask given, struct gp_error *err)
 {
 	if (opt->all && expand_all_sizes(opt, given, err) < 0)
 		return -1;
 	if (check_paths(opt, err) < 0 || check_gpu_options(opt, err) < 0 ||
-	    check_batches(opt, err) < 0 || check_mtu(opt, err) < 0)
+	    check_batches(opt, err) < 0 || check_mtu(opt, err) < 0 ||
+	    check_rails(opt, given, err) < 0)
 		return -1;
 	return choose_connect(opt, given, err);
 }

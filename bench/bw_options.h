@@ -11,6 +11,8 @@
 /* Index of the choices of --path: auto, then the paths in the order of gp_paths[]. */
 #define GP_PATH_AUTO 0
 
+/* Choices of --placement. */
+enum { GP_PLACE_NEAR, GP_PLACE_FAR, GP_PLACE_ALL };
 enum { GP_CONNECT_AUTO, GP_CONNECT_BY_CM, GP_CONNECT_BY_TCP };
 enum { GP_VERIFY_FULL, GP_VERIFY_SAMPLE, GP_VERIFY_OFF };
 enum { GP_ON, GP_OFF };
@@ -37,6 +39,11 @@ struct gp_bw_options {
 	char require_path[16];
 	double min_gbytes_per_s, min_limit_percent, min_vs_bounce;
 	char cpu_node[16], mem_node[16], server_cpu_node[16], server_mem_node[16];
+	struct gp_choice_list placement; /* GP_PLACE_* */
+	char rails[512], server_rails[512];
+	double min_effect_percent;
+	bool until_clear;
+	double max_time_s;
 	double timeout_s;
 	char psk_file[512];
 	bool verbose;

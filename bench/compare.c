@@ -231,7 +231,7 @@ static void say_unmeasured(struct series *s, const struct gp_cell *cell)
 /* No figure counts beside a path that the evidence says was not used. */
 static int add_rounds(struct series *s, int record, const struct gp_cell *cell)
 {
-	struct run run = {record, s->n, cell->n_rounds};
+	struct run run = {record, s->n, cell->n_rounds - cell->warmup};
 
 	s->seen = true;
 	if (distance(cell->verdict) > distance(s->evidence))
@@ -240,7 +240,7 @@ static int add_rounds(struct series *s, int record, const struct gp_cell *cell)
 		say_unmeasured(s, cell);
 		return 0;
 	}
-	for (int i = 0; i < cell->n_rounds; i++) {
+	for (int i = cell->warmup; i < cell->n_rounds; i++) {
 		if (make_room(&s->values, s->n, &s->room, sizeof(*s->values)) < 0)
 			return -1;
 		s->values[s->n++] = cell->rounds[i].gbytes_per_s;

@@ -35,7 +35,7 @@ struct gp_compare_ask {
 enum gp_row_kind { GP_ROW_COMPARED, GP_ROW_VANISHED, GP_ROW_NEW };
 
 struct gp_compare_row {
-	char id[300]; /* of the cell; selected members are masked with * or 0 */
+	char id[GP_CELL_ID_MAX]; /* of the cell; selected members are masked with * or 0 */
 	enum gp_row_kind kind;
 	struct gp_ab ab;	     /* GP_ROW_COMPARED */
 	double median[2];	     /* GB/s; NaN where not measured */

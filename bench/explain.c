@@ -23,27 +23,60 @@ static void read_side(const json_t *host, struct gp_diagnose_side *side)
 	side->nic_gbits_per_s = json_number_value(json_object_get(nic, "rate_gbits_per_s"));
 }
 
-static bool same_row(const struct gp_diagnose_row *row, const struct gp_cell *cell)
+/* What diagnose borrows. */
+struct scene {
+	const struct gp_record *record;
+	struct gp_diagnose_row *rows; /* as many as cells */
+	int n_rows;
+	struct gp_diagnose_side (*sides)[GP_SIDES]; /* by placement; one where there are no notes */
+	struct gp_diagnose_rail *rails;		    /* as many as cells, in the order of sums */
+	int n_rails;
+};
+
+static int stand_of(const struct gp_record *record, const char *placement)
 {
-	return strcmp(row->op, cell->op) == 0 && row->size == cell->size &&
-	       strcmp(row->placement, cell->placement) == 0 && row->two_way == cell->two_way;
+	for (int i = 0; i < record->n_stands; i++)
+		if (strcmp(record->stands[i].name, placement) == 0)
+			return i;
+	return 0;
+}
+
+static bool has_figure(const struct gp_cell *cell)
+{
+	return cell->n_rounds && cell->verdict != GP_CONTRADICTED;
+}
+
+static struct gp_diagnose_row *find_row(const struct scene *scene, const struct gp_cell *cell,
+					const char *placement)
+{
+	for (int i = 0; i < scene->n_rows; i++) {
+		struct gp_diagnose_row *row = &scene->rows[i];
+
+		if (strcmp(row->op, cell->op) == 0 && row->size == cell->size &&
+		    strcmp(row->placement, placement) == 0 && row->two_way == cell->two_way)
+			return row;
+	}
+	return NULL;
 }
 
 /* The row of the cell's op, size and placement, begun where there is none yet. */
-static struct gp_diagnose_row *row_of(struct gp_diagnose_row *rows, int *n,
-				      const struct gp_cell *cell,
-				      const struct gp_diagnose_side *sides)
+static struct gp_diagnose_row *row_of(struct scene *scene, const struct gp_cell *cell)
 {
-	for (int i = 0; i < *n; i++)
-		if (same_row(&rows[i], cell))
-			return &rows[i];
-	gp_diagnose_row_init(&rows[*n]);
-	rows[*n].op = cell->op;
-	rows[*n].size = cell->size;
-	rows[*n].placement = cell->placement;
-	rows[*n].two_way = cell->two_way;
-	rows[*n].sides = sides;
-	return &rows[(*n)++];
+	int stand = stand_of(scene->record, cell->placement);
+	struct gp_diagnose_row *row = find_row(scene, cell, cell->placement);
+
+	if (row)
+		return row;
+	row = &scene->rows[scene->n_rows++];
+	gp_diagnose_row_init(row);
+	row->op = cell->op;
+	row->size = cell->size;
+	row->placement = cell->placement;
+	row->two_way = cell->two_way;
+	row->sides = scene->sides[stand];
+	row->limit =
+		scene->record->n_stands ? scene->record->stands[stand].limit : scene->record->limit;
+	return row;
 }
 
 static void read_cell(const struct gp_cell *cell, struct gp_diagnose_row *row)
@@ -52,7 +85,7 @@ static void read_cell(const struct gp_cell *cell, struct gp_diagnose_row *row)
 
 	if (path < 0)
 		return;
-	if (cell->n_rounds && cell->verdict != GP_CONTRADICTED)
+	if (has_figure(cell))
 		row->path[path].gbytes_per_s = cell->summary.median;
 	row->path[path].space = cell->error.space;
 	row->path[path].code = cell->error.code;
@@ -81,29 +114,95 @@ static int relaxed_ordering(const struct gp_record *record)
 	return text ? strcmp(text, "on") == 0 : GP_DIAGNOSE_UNKNOWN;
 }
 
-void gp_explain(const struct gp_record *record, struct gp_diagnosis *diagnosis)
+/* What `far` gave beside what `near` gave. */
+static void read_far(struct scene *scene, const struct gp_cell *cell)
 {
-	struct gp_diagnose_row *rows = calloc((size_t)record->n_cells + 1, sizeof(*rows));
-	struct gp_diagnose_side sides[GP_SIDES];
-	struct gp_diagnose_run run;
-	int n = 0;
+	struct gp_diagnose_row *near = find_row(scene, cell, "near");
+	int path = gp_diagnose_path_find(cell->path);
 
-	*diagnosis = (struct gp_diagnosis){0};
-	if (!rows)
+	if (near && path >= 0 && has_figure(cell) && strcmp(cell->placement, "far") == 0)
+		near->path[path].far = cell->summary.median;
+}
+
+/* Rails that ran together, in the row of the first of them. */
+static void read_rails(struct scene *scene, const struct gp_sum *sum)
+{
+	struct gp_diagnose_rail *first = &scene->rails[scene->n_rails];
+	struct gp_diagnose_row *row = NULL;
+
+	for (int i = 0; i < scene->record->n_cells; i++) {
+		const struct gp_cell *cell = &scene->record->cells[i];
+		int stand = stand_of(scene->record, cell->placement);
+
+		if (strcmp(cell->path, sum->path) != 0 || strcmp(cell->op, sum->op) != 0 ||
+		    cell->size != sum->size || !has_figure(cell))
+			continue;
+		if (!row)
+			row = find_row(scene, cell, cell->placement);
+		scene->rails[scene->n_rails++] = (struct gp_diagnose_rail){
+			.name = cell->placement,
+			.gbytes_per_s = cell->summary.median,
+			.limit = scene->record->n_stands
+					 ? scene->record->stands[stand].limit.gbytes_per_s
+					 : (double)NAN};
+	}
+	/* the GPU paths come first in a record */
+	if (row && !row->rails) {
+		row->rails = first;
+		row->n_rails = (int)(&scene->rails[scene->n_rails] - first);
+	}
+}
+
+static void read_stands(struct scene *scene)
+{
+	const struct gp_record *record = scene->record;
+
+	for (int i = 0; i < record->n_stands; i++) {
+		read_side(record->stands[i].client, &scene->sides[i][GP_CLIENT]);
+		read_side(record->stands[i].server, &scene->sides[i][GP_SERVER]);
+	}
+	if (record->n_stands)
 		return;
-	read_side(record->client, &sides[GP_CLIENT]);
-	read_side(record->server, &sides[GP_SERVER]);
+	read_side(record->client, &scene->sides[0][GP_CLIENT]);
+	read_side(record->server, &scene->sides[0][GP_SERVER]);
+}
+
+static void read_cells(struct scene *scene)
+{
+	const struct gp_record *record = scene->record;
+
 	for (int i = 0; i < record->n_cells; i++)
 		if (record->cells[i].op[0])
-			read_cell(&record->cells[i], row_of(rows, &n, &record->cells[i], sides));
-	gp_diagnose_run_init(&run);
-	run.rows = rows;
-	run.n_rows = n;
-	run.limit = record->limit;
-	run.relaxed_ordering = relaxed_ordering(record);
-	run.mtu = (int)json_integer_value(json_object_get(record->connection, "mtu"));
-	run.roce = roce_of(record);
-	run.qps = option_number(record, "qp");
-	gp_diagnose(&run, diagnosis);
-	free(rows);
+			read_cell(&record->cells[i], row_of(scene, &record->cells[i]));
+	for (int i = 0; i < record->n_cells; i++)
+		read_far(scene, &record->cells[i]);
+	for (int i = 0; i < record->n_sums; i++)
+		read_rails(scene, &record->sums[i]);
+}
+
+void gp_explain(const struct gp_record *record, struct gp_diagnosis *diagnosis)
+{
+	size_t room = (size_t)record->n_cells + 1;
+	struct scene scene = {.record = record,
+			      .rows = calloc(room, sizeof(*scene.rows)),
+			      .rails = calloc(room, sizeof(*scene.rails)),
+			      .sides = calloc((size_t)record->n_stands + 1, sizeof(*scene.sides))};
+	struct gp_diagnose_run run;
+
+	*diagnosis = (struct gp_diagnosis){0};
+	if (scene.rows && scene.rails && scene.sides) {
+		read_stands(&scene);
+		read_cells(&scene);
+		gp_diagnose_run_init(&run);
+		run.rows = scene.rows;
+		run.n_rows = scene.n_rows;
+		run.relaxed_ordering = relaxed_ordering(record);
+		run.mtu = (int)json_integer_value(json_object_get(record->connection, "mtu"));
+		run.roce = roce_of(record);
+		run.qps = option_number(record, "qp");
+		gp_diagnose(&run, diagnosis);
+	}
+	free(scene.rows);
+	free(scene.rails);
+	free(scene.sides);
 }

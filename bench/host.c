@@ -75,10 +75,10 @@ static const struct gp_gpu *find_gpu(const struct gp_host *host, const char *wor
 	return NULL;
 }
 
-static enum gp_class distance(const struct gp_host *host, const struct gp_gpu *gpu,
-			      const struct gp_nic *nic)
+enum gp_class gp_host_distance(const struct gp_host *host, const struct gp_gpu *gpu,
+			       const struct gp_nic *nic)
 {
-	int g = gp_topo_gpu_find(host->topo, gpu->bdf);
+	int g = gpu ? gp_topo_gpu_find(host->topo, gpu->bdf) : -1;
 	int n = gp_topo_nic_find(host->topo, nic->name);
 
 	return g < 0 || n < 0 ? GP_CLASS_UNKNOWN : gp_topo_pair(host->topo, g, n);
@@ -94,7 +94,7 @@ static void choose_closest(const struct gp_host *host, struct gp_choice *choice)
 		for (int n = 0; n < host->n_nics; n++) {
 			const struct gp_gpu *gpu = &host->gpus[g];
 			const struct gp_nic *nic = &host->nics[n];
-			enum gp_class d = distance(host, gpu, nic);
+			enum gp_class d = gp_host_distance(host, gpu, nic);
 
 			if ((fixed_nic && nic != fixed_nic) || (fixed_gpu && gpu != fixed_gpu) ||
 			    !nic->active)
@@ -148,6 +148,56 @@ int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
 		gp_error_set(&choice->no_gpu, GP_EXIT_MISSING, "CUDA shows no GPU here");
 	}
 	return choice->nic ? 0 : choose_first_nic(host, choice, err);
+}
+
+static const struct gp_nic *active_nic(const struct gp_host *host, const char *name)
+{
+	for (int n = 0; n < host->n_nics; n++)
+		if (host->nics[n].active && strcmp(host->nics[n].name, name) == 0)
+			return &host->nics[n];
+	return NULL;
+}
+
+int gp_host_rails(const struct gp_host *host, struct gp_rail rails[GP_RAILS_MAX])
+{
+	struct gp_topo_pick picks[GP_TOPO_MAX];
+	int n = 0;
+
+	gp_topo_share(host->topo, picks);
+	for (int i = 0; i < host->n_gpus && n < GP_RAILS_MAX; i++) {
+		int g = gp_topo_gpu_find(host->topo, host->gpus[i].bdf);
+		int picked = g < 0 ? -1 : picks[g].index;
+		const struct gp_nic *nic =
+			picked < 0 ? NULL : active_nic(host, gp_topo_nic(host->topo, picked)->name);
+		bool taken = false;
+
+		for (int k = 0; k < n; k++)
+			taken = taken || rails[k].nic == nic;
+		if (nic && !taken)
+			rails[n++] = (struct gp_rail){&host->gpus[i], nic};
+	}
+	for (int i = 0; i < host->n_nics && n < GP_RAILS_MAX && host->n_gpus == 0; i++)
+		if (host->nics[i].active)
+			rails[n++] = (struct gp_rail){NULL, &host->nics[i]};
+	return n;
+}
+
+int gp_host_rail_findings(const struct gp_host *host, const struct gp_rail *rails, int n,
+			  struct gp_topo_finding findings[GP_TOPO_FINDINGS_MAX])
+{
+	struct gp_topo_pick picks[GP_TOPO_MAX];
+
+	for (int i = 0; i < GP_TOPO_MAX; i++)
+		picks[i] = (struct gp_topo_pick){.index = -1, .class = GP_CLASS_UNKNOWN};
+	for (int i = 0; i < n; i++) {
+		int g = rails[i].gpu ? gp_topo_gpu_find(host->topo, rails[i].gpu->bdf) : -1;
+
+		if (g < 0)
+			continue;
+		picks[g].index = gp_topo_nic_find(host->topo, rails[i].nic->name);
+		picks[g].class = gp_host_distance(host, rails[i].gpu, rails[i].nic);
+	}
+	return gp_topo_rail_findings(host->topo, picks, findings);
 }
 
 static int nic_node(const struct gp_host *host, const struct gp_choice *choice)

@@ -45,6 +45,25 @@ struct gp_choice {
 int gp_host_choose(const struct gp_host *host, const char *nic, const char *gpu,
 		   struct gp_choice *choice, struct gp_error *err);
 
+/* PIX ... SYS of a GPU and a NIC; GP_CLASS_UNKNOWN where a place is not known, or `gpu` is NULL. */
+enum gp_class gp_host_distance(const struct gp_host *host, const struct gp_gpu *gpu,
+			       const struct gp_nic *nic);
+
+/* A NIC port with the GPU that it serves best; gpu is NULL where CUDA shows none. */
+struct gp_rail {
+	const struct gp_gpu *gpu;
+	const struct gp_nic *nic;
+};
+#define GP_RAILS_MAX 64
+
+/* The rails of this host: every NIC with an active port once, with a GPU of its own as far as they
+ * go round (gp_topo_share). Returns how many, at most GP_RAILS_MAX. */
+int gp_host_rails(const struct gp_host *host, struct gp_rail rails[GP_RAILS_MAX]);
+
+/* What rails share below their ports, as findings of the topology; returns how many. */
+int gp_host_rail_findings(const struct gp_host *host, const struct gp_rail *rails, int n,
+			  struct gp_topo_finding findings[GP_TOPO_FINDINGS_MAX]);
+
 /* What this side's NIC port, and the PCIe links of NIC and GPU, let through in one direction. */
 void gp_host_limit(const struct gp_host *host, const struct gp_choice *choice,
 		   struct gp_limit *limit);

@@ -106,9 +106,7 @@ static const char *remark(const struct gp_cell *cell, char *buf, size_t size)
 			 cell->error.advice);
 		return buf;
 	}
-	for (int i = 0; i < cell->n_rounds; i++)
-		values[i] = cell->rounds[i].gbytes_per_s;
-	steady = gp_steadiness(values, cell->n_rounds, GP_MIN_EFFECT);
+	steady = gp_steadiness(values, gp_cell_values(cell, values), GP_MIN_EFFECT);
 	snprintf(buf, size, "%s", gp_steadiness_write(&steady, words, sizeof(words)));
 	return buf;
 }

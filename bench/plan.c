@@ -4,6 +4,7 @@
 #include "units.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,37 +52,298 @@ int gp_plan_add_cells(const struct gp_bw_options *opt, const struct gp_path *pat
 	return 0;
 }
 
-static const struct gp_cell *find_bounce(const struct gp_record *record, const struct gp_cell *cell)
+static bool has_figure(const struct gp_cell *cell)
+{
+	return cell->n_rounds > 0 && cell->verdict != GP_CONTRADICTED;
+}
+
+static bool same_load(const struct gp_cell *a, const struct gp_cell *b)
+{
+	return a->size == b->size && strcmp(a->op, b->op) == 0;
+}
+
+/* The cell of another path or placement with the same load, or NULL. */
+static const struct gp_cell *find_cell(const struct gp_record *record, const struct gp_cell *like,
+				       const char *path, const char *placement)
 {
 	for (int i = 0; i < record->n_cells; i++) {
 		const struct gp_cell *other = &record->cells[i];
 
-		if (strcmp(other->path, gp_path_bounce.name) == 0 && other->size == cell->size &&
-		    strcmp(other->op, cell->op) == 0 && other->n_rounds)
+		if (strcmp(other->path, path) == 0 && strcmp(other->placement, placement) == 0 &&
+		    same_load(other, like) && has_figure(other))
 			return other;
 	}
 	return NULL;
 }
 
-void gp_plan_summarize(struct gp_record *record)
+static void summarize_cell(struct gp_cell *cell, double min_effect)
 {
 	double values[GP_ROUNDS_MAX];
 
-	for (int i = 0; i < record->n_cells; i++) {
-		struct gp_cell *cell = &record->cells[i];
+	cell->warmup = 0;
+	cell->warmup = gp_warmup(values, gp_cell_values(cell, values), min_effect);
+	cell->summary = gp_summarize(values, gp_cell_values(cell, values));
+	cell->of_limit = cell->summary.median / cell->limit_gbytes_per_s;
+}
 
-		for (int r = 0; r < cell->n_rounds; r++)
-			values[r] = cell->rounds[r].gbytes_per_s;
-		cell->summary = gp_summarize(values, cell->n_rounds);
-		cell->of_limit = cell->summary.median / record->limit.gbytes_per_s;
+/* Rounds of the same number ran one after the other; a warm-up of either is none of both. */
+static int add_contrast(struct gp_record *record, const struct gp_cell *a, const struct gp_cell *b,
+			const char *b_name, const char *a_name, double min_effect)
+{
+	struct gp_ab_ask ask = {.min_effect = min_effect, .confidence = GP_CONFIDENCE};
+	struct gp_contrast *contrast = gp_record_add_contrast(record);
+	int n = a->n_rounds < b->n_rounds ? a->n_rounds : b->n_rounds;
+	int from = a->warmup > b->warmup ? a->warmup : b->warmup;
+	double va[GP_ROUNDS_MAX], vb[GP_ROUNDS_MAX];
+
+	if (!contrast)
+		return -1;
+	for (int i = from; i < n; i++) {
+		va[i - from] = a->rounds[i].gbytes_per_s;
+		vb[i - from] = b->rounds[i].gbytes_per_s;
 	}
+	snprintf(contrast->what, sizeof(contrast->what), "%s / %s", b_name, a_name);
+	gp_cell_id(a, contrast->a, sizeof(contrast->a));
+	gp_cell_id(b, contrast->b, sizeof(contrast->b));
+	contrast->ab = gp_ab_paired(va, vb, n > from ? n - from : 0, &ask);
+	return contrast->ab.verdict == GP_AB_UNCLEAR;
+}
+
+/* What a cell is held against, beside its thresholds: {its member's value, the other's}. */
+static int contrast_cell(struct gp_record *record, const struct gp_cell *cell, double min_effect)
+{
+	static const char *const paths[][2] = {
+		{"peermem", "dmabuf"}, {"dmabuf", "bounce"}, {"peermem", "bounce"}};
+	const struct gp_cell *other = NULL;
+	int unclear = 0, rc = 0;
+
+	if (strcmp(cell->placement, "far") == 0)
+		other = find_cell(record, cell, cell->path, "near");
+	if (other)
+		unclear += rc = add_contrast(record, other, cell, "far", "near", min_effect);
+	for (size_t i = 0; rc >= 0 && i < sizeof(paths) / sizeof(paths[0]); i++) {
+		other = strcmp(cell->path, paths[i][0]) == 0
+				? find_cell(record, cell, paths[i][1], cell->placement)
+				: NULL;
+		if (other)
+			unclear += rc = add_contrast(record, other, cell, cell->path, other->path,
+						     min_effect);
+	}
+	return rc < 0 ? -1 : unclear;
+}
+
+/* ---- rails ---- */
+
+/* Rounds whose windows have less than this in common are no sum. */
+#define OVERLAP_MIN 0.8
+
+static bool is_rail(const struct gp_cell *cell)
+{
+	return strncmp(cell->placement, "rail", 4) == 0;
+}
+
+static bool same_sum(const struct gp_cell *a, const struct gp_cell *b)
+{
+	return strcmp(a->path, b->path) == 0 && same_load(a, b) && is_rail(b) && b->op[0];
+}
+
+/* The share of the longest window that all rails' rounds of that number have in common. */
+static double overlap(const struct gp_record *record, const struct gp_cell *first, int round)
+{
+	double from = -INFINITY, to = INFINITY, longest = 0;
+
+	for (int i = 0; i < record->n_cells; i++) {
+		const struct gp_cell *cell = &record->cells[i];
+		const struct gp_round_value *r;
+
+		if (!same_sum(first, cell) || !has_figure(cell))
+			continue;
+		r = &cell->rounds[round];
+		from = fmax(from, r->start_s);
+		to = fmin(to, r->start_s + r->seconds);
+		longest = fmax(longest, r->seconds);
+	}
+	return fmax(to - from, 0) / longest;
+}
+
+static void add_up_round(const struct gp_record *record, const struct gp_cell *first, int round,
+			 struct gp_sum *sum)
+{
+	double common = overlap(record, first, round), total = 0;
+
+	sum->overlap = fmin(sum->overlap, common);
+	if (!(common >= OVERLAP_MIN)) {
+		sum->left_out++;
+		return;
+	}
+	for (int i = 0; i < record->n_cells; i++)
+		if (same_sum(first, &record->cells[i]) && has_figure(&record->cells[i]))
+			total += record->cells[i].rounds[round].gbytes_per_s;
+	sum->gbytes_per_s[sum->n_rounds++] = total;
+}
+
+/* All cells of one path, op and size, together. A rail that failed on the way ends the sum. */
+static int add_up(struct gp_record *record, const struct gp_cell *first)
+{
+	struct gp_sum *sum = gp_record_add_sum(record);
+	int rounds = GP_ROUNDS_MAX;
+	double limits = 0;
+
+	if (!sum)
+		return -1;
+	snprintf(sum->path, sizeof(sum->path), "%s", first->path);
+	snprintf(sum->op, sizeof(sum->op), "%s", first->op);
+	sum->size = first->size;
+	sum->two_way = first->two_way;
+	sum->overlap = 1;
+	for (int i = 0; i < record->n_cells; i++) {
+		const struct gp_cell *cell = &record->cells[i];
+
+		if (!same_sum(first, cell) || !has_figure(cell))
+			continue;
+		sum->rails++;
+		limits += cell->limit_gbytes_per_s;
+		rounds = cell->n_rounds < rounds ? cell->n_rounds : rounds;
+	}
+	sum->gbytes_per_s = calloc((size_t)rounds, sizeof(double));
+	if (!sum->gbytes_per_s)
+		return -1;
+	for (int r = 0; r < rounds; r++)
+		add_up_round(record, first, r, sum);
+	sum->summary = gp_summarize(sum->gbytes_per_s, sum->n_rounds);
+	sum->of_limit = sum->summary.median / limits;
+	return 0;
+}
+
+static int add_up_rails(struct gp_record *record)
+{
+	for (int i = 0; i < record->n_cells; i++) {
+		const struct gp_cell *cell = &record->cells[i];
+		bool first = is_rail(cell) && has_figure(cell);
+
+		for (int k = 0; k < i && first; k++)
+			first = !(same_sum(cell, &record->cells[k]) &&
+				  has_figure(&record->cells[k]));
+		if (first && add_up(record, cell) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int gp_plan_summarize(struct gp_record *record, double min_effect)
+{
+	int unclear = 0;
+
+	record->n_contrasts = 0;
+	for (int i = 0; i < record->n_sums; i++)
+		free(record->sums[i].gbytes_per_s);
+	record->n_sums = 0;
+	for (int i = 0; i < record->n_cells; i++)
+		summarize_cell(&record->cells[i], min_effect);
 	for (int i = 0; i < record->n_cells; i++) {
 		struct gp_cell *cell = &record->cells[i];
-		const struct gp_cell *bounce = find_bounce(record, cell);
+		const struct gp_cell *bounce =
+			find_cell(record, cell, gp_path_bounce.name, cell->placement);
+		int rc = has_figure(cell) ? contrast_cell(record, cell, min_effect) : 0;
 
 		cell->vs_bounce =
 			bounce ? cell->summary.median / bounce->summary.median : (double)NAN;
+		if (rc < 0)
+			return -1;
+		unclear += rc;
 	}
+	return add_up_rails(record) < 0 ? -1 : unclear;
+}
+
+static __attribute__((format(printf, 5, 6))) int find(struct gp_record *record, const char *id,
+						      const char *severity, const char *fix,
+						      const char *message_fmt, ...)
+{
+	struct gp_finding *finding = gp_record_add_finding(record);
+	va_list args;
+
+	if (!finding)
+		return -1;
+	snprintf(finding->id, sizeof(finding->id), "%s", id);
+	snprintf(finding->severity, sizeof(finding->severity), "%s", severity);
+	snprintf(finding->fix, sizeof(finding->fix), "%s", fix);
+	va_start(args, message_fmt);
+	vsnprintf(finding->message, sizeof(finding->message), message_fmt, args);
+	va_end(args);
+	return 0;
+}
+
+static int find_in_cell(struct gp_record *record, const struct gp_cell *cell, double min_effect)
+{
+	double values[GP_ROUNDS_MAX];
+	struct gp_steadiness steady =
+		gp_steadiness(values, gp_cell_values(cell, values), min_effect);
+	char words[120], id[GP_CELL_ID_MAX];
+
+	gp_cell_id(cell, id, sizeof(id));
+	if (cell->warmup &&
+	    find(record, "warm-up", "info", "", "%s: the first %d of %d rounds are warm-up", id,
+		 cell->warmup, cell->n_rounds) < 0)
+		return -1;
+	gp_steadiness_write(&steady, words, sizeof(words));
+	if (!words[0])
+		return 0;
+	return find(record, "not-steady", "warning",
+		    "look for a second job on the link, a GPU or NIC that throttles, or a clock "
+		    "that changes; the median is of no one level",
+		    "%s %s", id, words);
+}
+
+/* What was bound and is elsewhere, once for all ops and sizes of a path in one placement. */
+static int find_misplaced(struct gp_record *record, int index)
+{
+	const struct gp_cell *cell = &record->cells[index], *before = cell - 1;
+
+	if (index && strcmp(before->path, cell->path) == 0 &&
+	    strcmp(before->placement, cell->placement) == 0)
+		return 0;
+	for (enum gp_side side = GP_CLIENT; side <= GP_SERVER; side++) {
+		const struct gp_placed *p = &cell->placed[side];
+
+		if (cell->n_rounds && gp_placed_differs(p) &&
+		    find(record, "misplaced", "warning",
+			 "see what binds the process: a cpuset, taskset, numactl, or a node "
+			 "without "
+			 "free memory",
+			 "%s %s: on the %s the thread is on node %d (asked %d), %.0f %% of the "
+			 "memory on node %d (asked %d)",
+			 cell->path, cell->placement, gp_side_name(side), p->cpu_node,
+			 p->cpu_node_asked, p->mem_share * 100, p->mem_node, p->mem_node_asked) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int gp_plan_find(struct gp_record *record, double min_effect)
+{
+	char size[32];
+
+	for (int i = 0; i < record->n_cells; i++)
+		if (find_misplaced(record, i) < 0)
+			return -1;
+
+	for (int i = 0; i < record->n_cells; i++)
+		if (has_figure(&record->cells[i]) &&
+		    find_in_cell(record, &record->cells[i], min_effect) < 0)
+			return -1;
+	for (int i = 0; i < record->n_sums; i++) {
+		const struct gp_sum *s = &record->sums[i];
+
+		if (s->left_out &&
+		    find(record, "rails-not-together", "warning",
+			 "give a longer --duration, and CPUs enough for a thread a rail",
+			 "%s %s %s: in %d rounds the rails had less than %.0f %% of their time in "
+			 "common; these are in no sum",
+			 s->path, s->op, gp_size_write(s->size, size, sizeof(size)), s->left_out,
+			 OVERLAP_MIN * 100) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static bool is_gpu_path(const struct gp_cell *cell)
@@ -91,14 +353,19 @@ static bool is_gpu_path(const struct gp_cell *cell)
 	return path && path->needs_gpu && path != &gp_path_bounce;
 }
 
-/* Thresholds are for the GPU paths; where none was measured, for what was. */
+/* Thresholds are for the GPU paths; where none was measured, for what was. `far` is there to show
+ * what it costs: it is held only where there is no `near`. */
 static bool is_held(const struct gp_record *record, const struct gp_cell *cell)
 {
-	bool any_gpu = false;
+	bool any_gpu = false, any_near = false, far = strcmp(cell->placement, "far") == 0;
 
-	for (int i = 0; i < record->n_cells; i++)
-		any_gpu = any_gpu || (is_gpu_path(&record->cells[i]) && record->cells[i].n_rounds);
-	return cell->n_rounds && is_gpu_path(cell) == any_gpu;
+	for (int i = 0; i < record->n_cells; i++) {
+		const struct gp_cell *other = &record->cells[i];
+
+		any_gpu = any_gpu || (is_gpu_path(other) && other->n_rounds);
+		any_near = any_near || (strcmp(other->placement, "near") == 0 && other->n_rounds);
+	}
+	return cell->n_rounds && is_gpu_path(cell) == any_gpu && !(far && any_near);
 }
 
 int gp_plan_judge(const struct gp_bw_options *opt, struct gp_record *record, struct gp_error *err)

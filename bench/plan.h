@@ -27,8 +27,17 @@ void gp_plan_make(const struct gp_bw_options *opt, struct gp_plan *plan);
 int gp_plan_add_cells(const struct gp_bw_options *opt, const struct gp_path *path, bool available,
 		      const struct gp_cell *like, struct gp_record *record, struct gp_error *err);
 
-/* Fill summary, of_limit and vs_bounce of every cell that has rounds. */
-void gp_plan_summarize(struct gp_record *record);
+/*
+ * What the rounds of every cell say so far: warm-up, summary, of_limit, vs_bounce; the comparisons
+ * of the run (far with near, the GPU paths with each other and with bounce); and, for rails, their
+ * sums. May be called again when there are more rounds. `min_effect` is a share. Returns how many
+ * comparisons are unclear, -1 out of memory.
+ */
+int gp_plan_summarize(struct gp_record *record, double min_effect);
+
+/* What is worth knowing beside the figures: threads and memory that are not where they were bound,
+ * cells that did not stand still or had a warm-up, rails that were not together. Called once, at the end. -1 out of memory. */
+int gp_plan_find(struct gp_record *record, double min_effect);
 
 /* Hold the GPU paths' cells (any but host and bounce) against the thresholds; where none was
  * measured, all cells. */

@@ -18,13 +18,13 @@ void gp_proof_add(struct gp_proof *proof, const struct gp_outcome *outcome)
 {
 	bool first = proof->rounds++ == 0;
 
-	proof->moved_bytes += outcome->moved_bytes;
 	for (int side = 0; side < GP_SIDES; side++) {
 		struct gp_check *check = &proof->check[side];
 		const struct gp_check *more = &outcome->check[side];
 		struct gp_counters *sum = &proof->counted[side];
 		const struct gp_counters *c = &outcome->counted[side];
 
+		proof->port_bytes[side] += outcome->port_bytes[side];
 		if (more->wrong_bytes && !check->wrong_bytes)
 			check->first_wrong = more->first_wrong;
 		check->checked_bytes += more->checked_bytes;
@@ -114,9 +114,9 @@ static void add_port_facts(const struct gp_proof *proof, const struct gp_scene *
 		if (!scene->sink[sink] || scene->sink[source])
 			continue; /* two-way: the port's figure is not of one direction alone */
 		add_port_fact(facts, source, "port-sent", from->sent_bytes, from->sent_packets,
-			      proof->moved_bytes, mtu);
+			      proof->port_bytes[source], mtu);
 		add_port_fact(facts, sink, "port-received", to->received_bytes,
-			      to->received_packets, proof->moved_bytes, mtu);
+			      to->received_packets, proof->port_bytes[sink], mtu);
 	}
 }
 

@@ -13,7 +13,7 @@
 struct gp_proof {
 	struct gp_check check[GP_SIDES];
 	struct gp_counters counted[GP_SIDES];
-	uint64_t moved_bytes;
+	uint64_t port_bytes[GP_SIDES];
 	int rounds;
 };
 

@@ -3,7 +3,8 @@
  * session: the client's half; see session.h. Requests are objects with a member "do"; every one is
  * answered, with what was asked for or with an "error" object:
  *
- *   start      the options; answers with the server's host, its devices chosen
+ *   start      the options, and which rail of ours this is; answers with the server's host, its
+ *              devices chosen
  *   open       a path: where our memory is, our QPs; answers with the server's
  *   connected  our QPs are up; answers when the server's are
  *   round      prepare one; answers when the server is ready for the first byte
@@ -46,13 +47,15 @@ static enum gp_connect_way choose_way(const struct gp_session *session, bool ser
 	return session->rdma.nic.address[0] && server_has_address ? GP_CONNECT_CM : GP_CONNECT_TCP;
 }
 
-static int start(struct gp_session *session, const struct gp_nic *nic, struct gp_error *err)
+static int start(struct gp_session *session, const struct gp_nic *nic, int rail,
+		 struct gp_error *err)
 {
 	json_t *options = gp_options_to_json(&gp_bw_table, session->end.opt, GP_OPT_WIRE);
 	json_t *answer, *host;
 
-	if (call(session, json_pack("{s:s s:o}", "do", "start", "options", options), &answer, err) <
-	    0)
+	if (call(session,
+		 json_pack("{s:s s:o s:i}", "do", "start", "options", options, "rail", rail),
+		 &answer, err) < 0)
 		return -1;
 	host = json_object_get(answer, "host");
 	if (!json_is_object(host)) {
@@ -61,15 +64,17 @@ static int start(struct gp_session *session, const struct gp_nic *nic, struct gp
 	}
 	session->server = json_incref(host);
 	session->server_has_gpu = json_is_object(json_object_get(host, "gpu"));
+	session->server_rails = (int)json_integer_value(json_object_get(answer, "rails"));
 	session->rdma.nic = *nic;
 	session->way = choose_way(session, json_is_true(json_object_get(answer, "has_address")));
 	json_decref(answer);
 	return gp_rdma_open(nic, session->way == GP_CONNECT_CM, &session->rdma, err);
 }
 
-int gp_session_open(const char *host_name, const char *ticket, const struct gp_bw_options *opt,
-		    const struct gp_host *host, const struct gp_choice *choice,
-		    struct gp_session *session, struct gp_error *err)
+int gp_session_open(const char *host_name, const char *ticket, int rail,
+		    const struct gp_bw_options *opt, const struct gp_host *host,
+		    const struct gp_choice *choice, struct gp_session *session,
+		    struct gp_error *err)
 {
 	struct gp_wire_self self = {.version = gp_version, .ticket = ticket};
 	struct gp_wire_peer peer;
@@ -100,7 +105,7 @@ int gp_session_open(const char *host_name, const char *ticket, const struct gp_b
 		return -1;
 	/* Twice: the server may keep us at its desk for as long as its own time-out. */
 	if (gp_wire_hello(session->fd, &self, gp_deadline(2 * opt->timeout_s), &peer, err) == 0 &&
-	    start(session, choice->nic, err) == 0)
+	    start(session, choice->nic, rail, err) == 0)
 		return 0;
 	if (!err->advice[0] && !err->side[0])
 		gp_error_advise(err, "the server may be busy: it serves one client after another, "
@@ -250,6 +255,7 @@ static int sum_up(const struct gp_task *task, const struct gp_moved *mine,
 	outcome->seconds = (double)mine->ns / 1e9;
 	outcome->gbytes_per_s = rate(mine);
 	outcome->moved_bytes = mine->all_messages * task->round.size;
+	outcome->port_bytes[GP_CLIENT] = outcome->port_bytes[GP_SERVER] = outcome->moved_bytes;
 	if (task->round.two_way) {
 		outcome->bytes += theirs->bytes;
 		outcome->messages += theirs->messages;
@@ -273,10 +279,9 @@ static int run_and_check(struct gp_session *session, struct gp_task *task,
 	json_t *answer = NULL;
 	int rc;
 
-	outcome->start_ns = gp_now_ns();
 	if (task->rig->path->run(task->rig, &task->round, &mine, err) < 0)
 		return -1;
-	outcome->end_ns = outcome->start_ns + mine.ns;
+	outcome->start_ns = mine.start_ns;
 	if (receive_answer(session, &answer, err) < 0)
 		return -1;
 	rc = gp_moved_from_json(json_object_get(answer, "moved"), &theirs, err);
@@ -289,6 +294,47 @@ static int run_and_check(struct gp_session *session, struct gp_task *task,
 			  &outcome->check[GP_CLIENT], err) < 0)
 		return -1;
 	return sum_up(task, &mine, &theirs, outcome, err);
+}
+
+void gp_start_init(struct gp_start *start, int n)
+{
+	*start = (struct gp_start){.awaited = n};
+	pthread_mutex_init(&start->lock, NULL);
+	pthread_cond_init(&start->all_here, NULL);
+}
+
+void gp_start_destroy(struct gp_start *start)
+{
+	pthread_mutex_destroy(&start->lock);
+	pthread_cond_destroy(&start->all_here);
+}
+
+/* Long enough for every thread to be awake and its queues full. */
+#define LEAD_NS (GP_NS_PER_S / 200)
+
+static void arrive(struct gp_start *start)
+{
+	if (--start->awaited > 0)
+		return;
+	start->open_ns = gp_now_ns() + LEAD_NS;
+	pthread_cond_broadcast(&start->all_here);
+}
+
+uint64_t gp_start_come(struct gp_start *start)
+{
+	pthread_mutex_lock(&start->lock);
+	arrive(start);
+	while (start->awaited > 0)
+		pthread_cond_wait(&start->all_here, &start->lock);
+	pthread_mutex_unlock(&start->lock);
+	return start->open_ns;
+}
+
+void gp_start_pass(struct gp_start *start)
+{
+	pthread_mutex_lock(&start->lock);
+	arrive(start);
+	pthread_mutex_unlock(&start->lock);
 }
 
 int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struct gp_op *op,
@@ -311,10 +357,12 @@ int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struc
 			  .ended_arg = session},
 		.seed = (session->nonce + number) & INT64_MAX,
 	};
+	uint64_t began_ns;
 	json_t *answer;
 	int rc;
 
 	*outcome = (struct gp_outcome){0};
+	began_ns = gp_now_ns();
 	rc = gp_task_prepare(&task, err);
 	if (rc == 0)
 		rc = call(session,
@@ -324,11 +372,15 @@ int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struc
 			  &answer, err);
 	if (rc == 0)
 		json_decref(answer);
-	/* All rails begin together; one that can't must not keep the others waiting. */
-	if (session->start)
-		pthread_barrier_wait(session->start);
+	if (session->start && rc < 0)
+		gp_start_pass(session->start);
+	else if (session->start)
+		task.round.open_ns = gp_start_come(session->start);
 	if (rc == 0)
 		rc = run_and_check(session, &task, outcome, err);
+	outcome->before_s = ((double)outcome->start_ns - (double)began_ns) / 1e9;
+	outcome->after_s =
+		((double)gp_now_ns() - (double)outcome->start_ns) / 1e9 - outcome->seconds;
 	gp_error_side(err, "client");
 	return rc;
 }

@@ -13,6 +13,20 @@
 
 #include <pthread.h>
 
+/* Where sessions on a thread each meet before a round: all then measure the same window. */
+struct gp_start {
+	pthread_mutex_t lock;
+	pthread_cond_t all_here;
+	int awaited;
+	uint64_t open_ns; /* when the window opens; the last to come says it */
+};
+void gp_start_init(struct gp_start *start, int n);
+void gp_start_destroy(struct gp_start *start);
+/* Each of the `n` must do one of these once: come and wait for all, which returns when the window
+ * opens, by gp_now_ns(); or pass, since it will not take part. */
+uint64_t gp_start_come(struct gp_start *start);
+void gp_start_pass(struct gp_start *start);
+
 struct gp_session {
 	int fd; /* -1: closed */
 	struct gp_end end;
@@ -22,26 +36,32 @@ struct gp_session {
 	json_t *server;			/* how the server describes itself */
 	struct gp_placed server_placed; /* of the path opened last */
 	bool server_has_gpu;		/* and it was not declined */
-	pthread_barrier_t *start;	/* waited at before the first byte of a round; NULL: not */
+	int server_rails;		/* how many it has to offer */
+	struct gp_start *start;		/* of rounds that begin together; NULL: alone */
 };
 
 /* What one round gave. Bytes and rate are of both directions where the round was two-way. */
 struct gp_outcome {
 	uint64_t bytes, messages;
 	double seconds, gbytes_per_s;
-	uint64_t start_ns, end_ns; /* when we ran; the clock of gp_now_ns() */
+	uint64_t start_ns;    /* when the window opened, by gp_now_ns() */
 	uint64_t moved_bytes; /* with what was in flight when the window closed; one direction */
+	uint64_t port_bytes[GP_SIDES]; /* the same of all that used that side's port */
+	double before_s, after_s; /* of fill and ramp before the window, drain and check after */
 	struct gp_check check[GP_SIDES];
 	struct gp_counters counted[GP_SIDES]; /* differences over the round; -1 unknown */
 };
 
 /*
  * Connect to the server, agree on the options, choose the devices. `choice` is this side's.
+ * `rail` from 1: the server shall use its rail of that number, where the options don't name its
+ * devices; 0: no rail. The calling thread is bound to the node that the options ask for.
  * GP_EXIT_MISSING where a device is not there, on either side (named).
  */
-int gp_session_open(const char *host_name, const char *ticket, const struct gp_bw_options *opt,
-		    const struct gp_host *host, const struct gp_choice *choice,
-		    struct gp_session *session, struct gp_error *err);
+int gp_session_open(const char *host_name, const char *ticket, int rail,
+		    const struct gp_bw_options *opt, const struct gp_host *host,
+		    const struct gp_choice *choice, struct gp_session *session,
+		    struct gp_error *err);
 void gp_session_close(struct gp_session *session);
 
 /* Open a path on both sides and connect it; rig->facts then holds the facts of both. */

@@ -46,9 +46,35 @@ static json_t *protocol_error(struct gp_error *err, const char *what)
 	return NULL;
 }
 
+/* The devices that the client names, or those of our rail of that number, else the closest. */
+static int choose(struct server *server, int rail, struct gp_error *err)
+{
+	const struct gp_bw_options *opt = &server->opt;
+	const char *gpu = gp_bw_uses_gpu(opt) ? opt->server_gpu : "none";
+	struct gp_rail rails[GP_RAILS_MAX];
+	char nic_word[80], gpu_word[16];
+	int n;
+
+	if (rail <= 0 || opt->server_nic[0] || opt->server_gpu[0])
+		return gp_host_choose(&server->host, opt->server_nic, gpu, &server->choice, err);
+	n = gp_host_rails(&server->host, rails);
+	if (rail > n)
+		return gp_error_set(err, GP_EXIT_MISSING, "rail %d was asked for, here are %d",
+				    rail, n);
+	snprintf(nic_word, sizeof(nic_word), "%s:%d", rails[rail - 1].nic->name,
+		 rails[rail - 1].nic->port);
+	/* Without a GPU here the paths that need one are to say so. */
+	if (rails[rail - 1].gpu) {
+		snprintf(gpu_word, sizeof(gpu_word), "%d", rails[rail - 1].gpu->ordinal);
+		gpu = gpu_word;
+	}
+	return gp_host_choose(&server->host, nic_word, gpu, &server->choice, err);
+}
+
 static json_t *handle_start(struct server *server, const json_t *request, struct gp_error *err)
 {
 	struct gp_bw_options *opt = &server->opt;
+	struct gp_rail rails[GP_RAILS_MAX];
 
 	if (server->started)
 		return protocol_error(err, "to start came twice");
@@ -59,9 +85,7 @@ static json_t *handle_start(struct server *server, const json_t *request, struct
 	if (gp_host_open(gp_bw_uses_gpu(opt), &server->host, err) < 0)
 		return NULL;
 	server->started = true;
-	if (gp_host_choose(&server->host, opt->server_nic,
-			   gp_bw_uses_gpu(opt) ? opt->server_gpu : "none", &server->choice,
-			   err) < 0)
+	if (choose(server, (int)json_integer_value(json_object_get(request, "rail")), err) < 0)
 		return NULL;
 	if (server->choice.gpu &&
 	    gp_cuda_use(server->host.cuda, server->choice.gpu->ordinal, err) < 0)
@@ -78,8 +102,9 @@ static json_t *handle_start(struct server *server, const json_t *request, struct
 			 &server->end.mem_node, err) < 0 ||
 	    gp_place_thread(server->end.cpu_node, NULL, err) < 0)
 		return NULL;
-	return json_pack("{s:o s:b}", "host", gp_host_describe(&server->host, &server->choice),
-			 "has_address", server->choice.nic->address[0] != '\0');
+	return json_pack("{s:o s:b s:i}", "host", gp_host_describe(&server->host, &server->choice),
+			 "has_address", server->choice.nic->address[0] != '\0', "rails",
+			 gp_host_rails(&server->host, rails));
 }
 
 static struct gp_rig *find_rig(struct server *server, const json_t *request,

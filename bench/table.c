@@ -47,13 +47,10 @@ static void print_nic(const json_t *nic, FILE *out)
 	print_place(nic, out);
 }
 
-static void print_host(const char *side, const json_t *host, FILE *out)
+static void print_devices(const json_t *host, FILE *out)
 {
 	const json_t *gpu = json_object_get(host, "gpu");
 
-	if (!json_is_object(host))
-		return;
-	fprintf(out, "%s  %s", side, get_text(host, "host", "?"));
 	if (json_is_object(gpu)) {
 		fprintf(out, "  gpu%d %s", (int)json_integer_value(json_object_get(gpu, "ordinal")),
 			get_text(gpu, "name", "?"));
@@ -64,6 +61,14 @@ static void print_host(const char *side, const json_t *host, FILE *out)
 	print_nic(json_object_get(host, "nic"), out);
 	if (json_is_object(gpu))
 		fprintf(out, "  %s", get_text(host, "distance", "distance unknown"));
+}
+
+static void print_host(const char *side, const json_t *host, FILE *out)
+{
+	if (!json_is_object(host))
+		return;
+	fprintf(out, "%s  %s", side, get_text(host, "host", "?"));
+	print_devices(host, out);
 	fputc('\n', out);
 }
 
@@ -76,6 +81,31 @@ static void print_limit(const struct gp_limit_note *limit, FILE *out)
 			gp_rate_write(limit->gbytes_per_s, rate, sizeof(rate)), limit->detail);
 	else
 		fprintf(out, "limit   %s\n", limit->detail[0] ? limit->detail : "not known");
+}
+
+/* The first is what client, server and limit say. */
+static void print_stands(const struct gp_record *record, FILE *out)
+{
+	char rate[32];
+
+	for (int i = 1; i < record->n_stands; i++) {
+		const struct gp_stand_note *s = &record->stands[i];
+
+		fprintf(out, "%-7s", s->name);
+		if (s->differs[0] || !s->client) {
+			fprintf(out, " %s", s->differs);
+		} else {
+			print_devices(s->client, out);
+			fprintf(out, "  to");
+			print_devices(s->server, out);
+		}
+		if (isfinite(s->limit.gbytes_per_s) &&
+		    strcmp(s->limit.detail, record->limit.detail) != 0)
+			fprintf(out, "; limit %s GB/s: %s",
+				gp_rate_write(s->limit.gbytes_per_s, rate, sizeof(rate)),
+				s->limit.detail);
+		fputc('\n', out);
+	}
 }
 
 static void ratio_text(double value, double scale, const char *unit, int digits, char *buf,
@@ -97,7 +127,7 @@ static const char *unmeasured(const struct gp_cell *cell)
 	return cell->error.set ? "failed: " : "not measured";
 }
 
-static void print_cell(const struct gp_cell *cell, FILE *out)
+static void print_cell(const struct gp_cell *cell, bool several, FILE *out)
 {
 	char size[32], median[32], min[32], max[32], range[80] = "", limit[32], bounce[32];
 	char op[16];
@@ -117,10 +147,28 @@ static void print_cell(const struct gp_cell *cell, FILE *out)
 		cell->size ? gp_size_write(cell->size, size, sizeof(size)) : "-", median, range,
 		limit, bounce, cell->n_rounds ? gp_verdict_name(cell->verdict) : "");
 	if (cell->error.set || !cell->n_rounds)
-		fprintf(out, "%s%s\n", unmeasured(cell),
+		fprintf(out, "%s%s%s%s\n", several ? cell->placement : "", several ? ": " : "",
+			unmeasured(cell),
 			cell->error.set ? gp_error_line(&cell->error, line, sizeof(line)) : "");
 	else
 		fprintf(out, "%s\n", cell->placement);
+}
+
+/* Rails together, over the time that they had in common. */
+static void print_sum(const struct gp_sum *sum, FILE *out)
+{
+	char size[32], median[32], min[32], max[32], range[80] = "", limit[32], op[16];
+
+	snprintf(op, sizeof(op), "%s%s", sum->op, sum->two_way ? "+" : "");
+	if (sum->n_rounds)
+		snprintf(range, sizeof(range), "[%s  %s]",
+			 gp_rate_write(sum->summary.min, min, sizeof(min)),
+			 gp_rate_write(sum->summary.max, max, sizeof(max)));
+	ratio_text(sum->of_limit, 100, " %", 0, limit, sizeof(limit));
+	fprintf(out, ROW "sum of %d rails, windows %.0f %% in common\n", sum->path, op,
+		gp_size_write(sum->size, size, sizeof(size)),
+		gp_rate_write(sum->n_rounds ? sum->summary.median : NAN, median, sizeof(median)),
+		range, limit, "-", "", sum->rails, sum->overlap * 100);
 }
 
 static const struct gp_fact *find_fact(const struct gp_cell *cell, const char *name,
@@ -169,7 +217,7 @@ static void print_evidence(const struct gp_record *record, int first, FILE *out)
 	for (int i = first; i < record->n_cells; i++) {
 		const struct gp_cell *c = &record->cells[i];
 
-		if (strcmp(c->path, cell->path) != 0)
+		if (strcmp(c->path, cell->path) != 0 || !c->n_rounds)
 			continue;
 		checked += c->checked_bytes;
 		wrong += c->wrong_bytes;
@@ -208,24 +256,15 @@ static void print_facts(const struct gp_cell *cell, FILE *out)
 			cell->rounds[i].seconds);
 }
 
-static bool first_of_path(const struct gp_record *record, int index)
+/* The first of its path that has rounds. */
+static bool stands_for_path(const struct gp_record *record, int index)
 {
-	return index == 0 || strcmp(record->cells[index].path, record->cells[index - 1].path) != 0;
-}
+	const struct gp_cell *cells = record->cells;
 
-/* What was bound and is elsewhere, one line a side. */
-static void print_misplaced(const struct gp_cell *cell, FILE *out)
-{
-	for (enum gp_side side = GP_CLIENT; side <= GP_SERVER; side++) {
-		const struct gp_placed *p = &cell->placed[side];
-
-		if (cell->n_rounds && gp_placed_differs(p))
-			fprintf(out,
-				"%s: misplaced on the %s: thread on node %d (asked %d), memory "
-				"%.0f %% on node %d (asked %d)\n",
-				cell->path, gp_side_name(side), p->cpu_node, p->cpu_node_asked,
-				p->mem_share * 100, p->mem_node, p->mem_node_asked);
-	}
+	for (int i = 0; i < index; i++)
+		if (cells[i].n_rounds && strcmp(cells[i].path, cells[index].path) == 0)
+			return false;
+	return cells[index].n_rounds > 0;
 }
 
 /* Why a figure is low, and what to try. */
@@ -237,6 +276,64 @@ static void print_diagnosis(const struct gp_record *record, FILE *out)
 	for (int i = 0; i < diagnosis.n; i++)
 		fprintf(out, "%s: %s; try: %s\n", diagnosis.line[i].what, diagnosis.line[i].facts,
 			diagnosis.line[i].next);
+}
+
+static void print_findings(const struct gp_record *record, bool verbose, FILE *out)
+{
+	for (int i = 0; i < record->n_findings; i++) {
+		const struct gp_finding *f = &record->findings[i];
+
+		if (strcmp(f->severity, "info") == 0 && !verbose)
+			continue;
+		fprintf(out, "%s: %s%s%s\n", f->id, f->message, f->fix[0] ? "; try: " : "", f->fix);
+	}
+}
+
+static const struct gp_cell *cell_of(const struct gp_record *record, const char *id)
+{
+	char buf[GP_CELL_ID_MAX];
+
+	for (int i = 0; i < record->n_cells; i++)
+		if (strcmp(gp_cell_id(&record->cells[i], buf, sizeof(buf)), id) == 0)
+			return &record->cells[i];
+	return NULL;
+}
+
+static void print_contrast(const struct gp_record *record, const struct gp_contrast *c, FILE *out)
+{
+	const struct gp_cell *a = cell_of(record, c->a), *b = cell_of(record, c->b);
+	char size[32], range[48] = "";
+
+	if (!a || !b)
+		return;
+	if (isfinite(c->ab.lo) && isfinite(c->ab.hi))
+		snprintf(range, sizeof(range), "[%.3f  %.3f]", c->ab.lo, c->ab.hi);
+	fprintf(out, "%-18s %-8s %-6s %-6s %-8s %6.3fx  %-16s %s", c->what,
+		strcmp(a->path, b->path) == 0 ? a->path : "", a->op,
+		gp_size_write(a->size, size, sizeof(size)),
+		strcmp(a->placement, b->placement) == 0 ? a->placement : "", c->ab.ratio, range,
+		gp_ab_name(c->ab.verdict));
+	if (c->ab.verdict == GP_AB_UNCLEAR && c->ab.more > 0)
+		fprintf(out, ": about %d more rounds would settle it", c->ab.more);
+	fputc('\n', out);
+}
+
+/* What the run was for: one placement, one path against the other. */
+static void print_contrasts(const struct gp_record *record, FILE *out)
+{
+	for (int i = 0; i < record->n_contrasts; i++)
+		print_contrast(record, &record->contrasts[i], out);
+}
+
+static void print_times(const struct gp_times *t, FILE *out)
+{
+	double other = t->wall_s - t->setup_s - t->before_s - t->measured_s - t->after_s;
+
+	fprintf(out,
+		"time    %.2f s: setup %.2f, fill and start %.2f, measured %.2f, drain and check "
+		"%.2f, rest %.2f; %.0f %% outside of measured rounds\n",
+		t->wall_s, t->setup_s, t->before_s, t->measured_s, t->after_s, other,
+		(1 - t->measured_s / t->wall_s) * 100);
 }
 
 static void print_thresholds(const struct gp_record *record, FILE *out)
@@ -256,23 +353,27 @@ void gp_table_print(const struct gp_record *record, bool verbose, FILE *out)
 	if (record->n_cells == 0)
 		return;
 	print_limit(&record->limit, out);
+	print_stands(record, out);
 	fputc('\n', out);
 	fprintf(out, ROW "%s\n", "path", "op", "size", "GB/s", "[min  max]", "of limit",
 		"vs bounce", "verdict", "placement");
 	for (int i = 0; i < record->n_cells; i++)
-		print_cell(&record->cells[i], out);
+		print_cell(&record->cells[i], record->n_stands > 1, out);
+	for (int i = 0; i < record->n_sums; i++)
+		print_sum(&record->sums[i], out);
 	fputc('\n', out);
 	for (int i = 0; i < record->n_cells; i++)
-		if (first_of_path(record, i) && record->cells[i].n_rounds)
+		if (stands_for_path(record, i))
 			print_evidence(record, i, out);
-	for (int i = 0; i < record->n_cells; i++)
-		if (first_of_path(record, i))
-			print_misplaced(&record->cells[i], out);
 	print_diagnosis(record, out);
+	print_findings(record, verbose, out);
 	for (int i = 0; verbose && i < record->n_cells; i++)
 		if (record->cells[i].n_rounds)
 			print_facts(&record->cells[i], out);
+	print_contrasts(record, out);
 	print_thresholds(record, out);
+	if (verbose)
+		print_times(&record->times, out);
 }
 
 void gp_status_start(struct gp_status *status, int total)

@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-/* The two hosts, the limit, a row per cell, a line of evidence per path. `verbose` adds every fact
- * of every cell. */
+/* The two hosts, the limit, other placements; a row per cell, sums of rails; a line of evidence per
+ * path, diagnosis, findings, comparisons. `verbose` adds every fact of every cell, and where the
+ * time went. */
 void gp_table_print(const struct gp_record *record, bool verbose, FILE *out);
 
 /* One status line, overwritten in place: only where standard error is a terminal. */

@@ -103,7 +103,7 @@ static double figure(const struct gp_diagnose_row *row, enum gp_diagnose_path pa
 /* Of the limit, which each direction has for itself; NaN where either is not known. */
 static double of_limit(const struct look *look, double gbytes_per_s)
 {
-	double limit = look->run->limit.gbytes_per_s * (look->row->two_way ? 2 : 1);
+	double limit = look->row->limit.gbytes_per_s * (look->row->two_way ? 2 : 1);
 
 	return known(limit) && known(gbytes_per_s) ? gbytes_per_s / limit : (double)NAN;
 }
@@ -163,8 +163,8 @@ static void say_figures(const struct look *look, struct gp_diagnosis_line *line)
 		if (p != (int)look->path)
 			say_figure(path_names[p], figure(row, (enum gp_diagnose_path)p), &lead,
 				   line);
-	say_figure("limit", look->run->limit.gbytes_per_s, &lead, line);
-	if (row->two_way && known(look->run->limit.gbytes_per_s))
+	say_figure("limit", look->row->limit.gbytes_per_s, &lead, line);
+	if (row->two_way && known(look->row->limit.gbytes_per_s))
 		FACTS(line, " each way");
 }
 
@@ -452,7 +452,7 @@ static bool when_gpu_link(struct look *look)
 {
 	double gpu = best_figure(look->row);
 	double one_way = look->row->two_way ? gpu / 2 : gpu;
-	bool bound = strncmp(look->run->limit.bound_by, "PCIe link", 9) == 0 && is_large(look) &&
+	bool bound = strncmp(look->row->limit.bound_by, "PCIe link", 9) == 0 && is_large(look) &&
 		     of_limit(look, gpu) >= NEAR_LIMIT && of_limit(look, gpu) <= 1;
 
 	if (!gpu_is_low(look)) {
@@ -675,7 +675,7 @@ static double own_limit(const struct look *look)
 /* The figure is near a limit that a trained-down link of a NIC makes. */
 static bool when_nic_link(struct look *look)
 {
-	double limit = look->run->limit.gbytes_per_s, got = own_limit(look);
+	double limit = look->row->limit.gbytes_per_s, got = own_limit(look);
 
 	look->sides = 0;
 	look->path = known(figure(look->row, GP_DIAGNOSE_HOST)) ? GP_DIAGNOSE_HOST
@@ -688,7 +688,7 @@ static bool when_nic_link(struct look *look)
 			look->sides |= SIDE(s);
 	}
 	return look->sides && is_large(look) && look->share >= NEAR_LIMIT && look->share <= 1 &&
-	       strncmp(look->run->limit.bound_by, "PCIe link", 9) == 0;
+	       strncmp(look->row->limit.bound_by, "PCIe link", 9) == 0;
 }
 
 static void say_nic_link(const struct look *look, struct gp_diagnosis_line *line)
@@ -700,7 +700,7 @@ static void say_nic_link(const struct look *look, struct gp_diagnosis_line *line
 		if (!(look->sides & SIDE(s)))
 			continue;
 		link = slow_link(&side->nic_link, &side->nic_narrowest,
-				 look->run->limit.gbytes_per_s);
+				 look->row->limit.gbytes_per_s);
 		say_link("NIC", link == &side->nic_link, s, link, line);
 	}
 }
@@ -717,7 +717,7 @@ static bool when_link_rate(struct look *look)
 								: best_path(look->row);
 	look->share = of_limit(look, figure(look->row, look->path));
 	if (!known(client) || !known(server) || fmax(client, server) <= fmin(client, server) ||
-	    !is_large(look) || strcmp(look->run->limit.bound_by, "NIC rate") != 0)
+	    !is_large(look) || strcmp(look->row->limit.bound_by, "NIC rate") != 0)
 		return false;
 	return look->share >= NEAR_LIMIT || both_are_low(look);
 }
@@ -948,15 +948,14 @@ void gp_diagnose_side_init(struct gp_diagnose_side *side)
 
 void gp_diagnose_row_init(struct gp_diagnose_row *row)
 {
-	*row = (struct gp_diagnose_row){.op = "", .placement = ""};
+	*row = (struct gp_diagnose_row){.op = "", .placement = "", .limit = {.gbytes_per_s = NAN}};
 	for (int p = 0; p < GP_DIAGNOSE_PATHS; p++)
 		row->path[p] = (struct gp_diagnose_figure){.gbytes_per_s = NAN, .far = NAN};
 }
 
 void gp_diagnose_run_init(struct gp_diagnose_run *run)
 {
-	*run = (struct gp_diagnose_run){.limit = {.gbytes_per_s = NAN},
-					.relaxed_ordering = GP_DIAGNOSE_UNKNOWN,
+	*run = (struct gp_diagnose_run){.relaxed_ordering = GP_DIAGNOSE_UNKNOWN,
 					.roce = GP_DIAGNOSE_UNKNOWN};
 }
 

@@ -78,6 +78,7 @@ struct gp_diagnose_row {
 	bool two_way; /* figures are the sum of both directions, each with the limit for itself */
 	struct gp_diagnose_figure path[GP_DIAGNOSE_PATHS];
 	const struct gp_diagnose_side *sides; /* GP_SIDES of them; NULL: nothing is known */
+	struct gp_limit_note limit; /* of one direction; NaN keeps rules that need one silent */
 	const struct gp_diagnose_rail *rails; /* borrowed; n_rails of them */
 	int n_rails;
 };
@@ -86,11 +87,10 @@ struct gp_diagnose_row {
 struct gp_diagnose_run {
 	const struct gp_diagnose_row *rows;
 	int n_rows;
-	struct gp_limit_note limit; /* of one direction; NaN keeps rules that need one silent */
-	int relaxed_ordering;	    /* one option for both sides: 1, 0, GP_DIAGNOSE_UNKNOWN */
-	int mtu;		    /* active, bytes; 0: not told */
-	int roce;		    /* GP_DIAGNOSE_ROCE_V1 ... or GP_DIAGNOSE_UNKNOWN */
-	int qps;		    /* 0: not told */
+	int relaxed_ordering; /* one option for both sides: 1, 0, GP_DIAGNOSE_UNKNOWN */
+	int mtu;	      /* active, bytes; 0: not told */
+	int roce;	      /* GP_DIAGNOSE_ROCE_V1 ... or GP_DIAGNOSE_UNKNOWN */
+	int qps;	      /* 0: not told */
 };
 
 struct gp_diagnosis_line {

@@ -48,6 +48,20 @@ int gp_place_nodes(void)
 	return n;
 }
 
+int gp_place_list(int *nodes, int max)
+{
+	cpu_set_t cpus;
+	int n = 0;
+
+	nodes[0] = 0;
+	if (!has_numa())
+		return 1;
+	for (int node = 0; node <= numa_max_node() && n < max; node++)
+		if (node_cpus(node, &cpus))
+			nodes[n++] = node;
+	return n;
+}
+
 int gp_place_far(int node)
 {
 	int best = -1, best_distance = 0;

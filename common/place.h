@@ -16,6 +16,10 @@
 /* How many NUMA nodes with CPUs there are; 1 where the kernel has no NUMA. */
 int gp_place_nodes(void);
 
+/* The nodes with CPUs, in order; returns how many, at most `max`. Node 0 where the kernel has no
+ * NUMA. */
+int gp_place_list(int *nodes, int max);
+
 /* The node with CPUs that is furthest from `node` by the firmware's distances; -1: there is no
  * other. */
 int gp_place_far(int node);

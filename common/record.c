@@ -26,7 +26,17 @@ void gp_record_free(struct gp_record *record)
 {
 	for (int i = 0; i < record->n_cells; i++)
 		free(record->cells[i].rounds);
+	for (int i = 0; i < record->n_stands; i++) {
+		json_decref(record->stands[i].client);
+		json_decref(record->stands[i].server);
+	}
+	for (int i = 0; i < record->n_sums; i++)
+		free(record->sums[i].gbytes_per_s);
+	free(record->stands);
 	free(record->cells);
+	free(record->contrasts);
+	free(record->sums);
+	free(record->findings);
 	free(record->thresholds);
 	json_decref(record->command);
 	json_decref(record->client);
@@ -58,15 +68,64 @@ int gp_cell_add_round(struct gp_cell *cell, const struct gp_round_value *value)
 	return 0;
 }
 
+int gp_cell_values(const struct gp_cell *cell, double values[GP_ROUNDS_MAX])
+{
+	int n = 0;
+
+	for (int i = cell->warmup; i < cell->n_rounds && n < GP_ROUNDS_MAX; i++)
+		values[n++] = cell->rounds[i].gbytes_per_s;
+	return n;
+}
+
+/* A list one longer, the new element zero; NULL out of memory, the list then as it was. */
+static void *grow(void *list, int *n, size_t size)
+{
+	char *more = realloc(list, ((size_t)*n + 1) * size);
+
+	if (more)
+		memset(more + (size_t)(*n)++ * size, 0, size);
+	return more;
+}
+
+/* The four lists grow alike; what differs is the type. */
+#define ADD_TO(list, count)                                                             \
+	do {                                                                            \
+		void *more = grow(record->list, &record->count, sizeof(*record->list)); \
+                                                                                        \
+		if (!more)                                                              \
+			return NULL;                                                    \
+		record->list = more;                                                    \
+		return &record->list[record->count - 1];                                \
+	} while (0)
+
+struct gp_stand_note *gp_record_add_stand(struct gp_record *record)
+{
+	ADD_TO(stands, n_stands);
+}
+
+struct gp_contrast *gp_record_add_contrast(struct gp_record *record)
+{
+	ADD_TO(contrasts, n_contrasts);
+}
+
+struct gp_sum *gp_record_add_sum(struct gp_record *record)
+{
+	ADD_TO(sums, n_sums);
+}
+
+struct gp_finding *gp_record_add_finding(struct gp_record *record)
+{
+	ADD_TO(findings, n_findings);
+}
+
 int gp_record_add_threshold(struct gp_record *record, const struct gp_threshold *threshold)
 {
-	size_t count = (size_t)record->n_thresholds + 1;
-	struct gp_threshold *more = realloc(record->thresholds, count * sizeof(*more));
+	void *more = grow(record->thresholds, &record->n_thresholds, sizeof(*threshold));
 
 	if (!more)
 		return -1;
-	more[record->n_thresholds++] = *threshold;
 	record->thresholds = more;
+	record->thresholds[record->n_thresholds - 1] = *threshold;
 	return 0;
 }
 
@@ -85,12 +144,15 @@ static json_t *object(json_t *value)
 	return value ? json_incref(value) : json_null();
 }
 
+static json_t *interval(double lo, double hi)
+{
+	return isfinite(lo) && isfinite(hi) ? json_pack("[f f]", lo, hi) : json_null();
+}
+
 static json_t *summary_to_json(const struct gp_summary *s)
 {
-	json_t *ci = isfinite(s->lo) ? json_pack("[f f]", s->lo, s->hi) : json_null();
-
 	return json_pack("{s:o s:o s:o s:o}", "median", number(s->median), "min", number(s->min),
-			 "max", number(s->max), "ci95", ci);
+			 "max", number(s->max), "ci95", interval(s->lo, s->hi));
 }
 
 static json_t *rounds_to_json(const struct gp_cell *cell)
@@ -100,10 +162,11 @@ static json_t *rounds_to_json(const struct gp_cell *cell)
 	for (int i = 0; i < cell->n_rounds; i++) {
 		const struct gp_round_value *r = &cell->rounds[i];
 
-		json_array_append_new(array, json_pack("{s:f s:I s:f s:I}", "gbytes_per_s",
+		json_array_append_new(array, json_pack("{s:f s:I s:f s:I s:o}", "gbytes_per_s",
 						       r->gbytes_per_s, "bytes",
 						       (json_int_t)r->bytes, "seconds", r->seconds,
-						       "messages", (json_int_t)r->messages));
+						       "messages", (json_int_t)r->messages, "start",
+						       number(r->start_s)));
 	}
 	return array;
 }
@@ -187,6 +250,7 @@ static json_t *cell_to_json(const struct gp_cell *cell)
 	json_object_set_new(json, "server_gpu", text(cell->server_gpu));
 	json_object_set_new(json, "server_nic", text(cell->server_nic));
 	json_object_set_new(json, "rounds", rounds_to_json(cell));
+	json_object_set_new(json, "warmup_rounds", json_integer(cell->warmup));
 	json_object_set_new(json, "summary",
 			    cell->n_rounds ? summary_to_json(&cell->summary) : json_null());
 	json_object_set_new(json, "of_limit", number(cell->of_limit));
@@ -199,6 +263,89 @@ static json_t *cell_to_json(const struct gp_cell *cell)
 			    json_pack("{s:I s:I}", "bytes_checked", (json_int_t)cell->checked_bytes,
 				      "bytes_wrong", (json_int_t)cell->wrong_bytes));
 	return json;
+}
+
+static json_t *limit_to_json(const struct gp_limit_note *limit)
+{
+	if (!isfinite(limit->gbytes_per_s))
+		return json_null();
+	return json_pack("{s:f s:s s:s}", "gbytes_per_s", limit->gbytes_per_s, "bound_by",
+			 limit->bound_by, "detail", limit->detail);
+}
+
+static json_t *times_to_json(const struct gp_times *times)
+{
+	return json_pack("{s:o s:o s:o s:o s:o}", "wall_s", number(times->wall_s), "setup_s",
+			 number(times->setup_s), "measured_s", number(times->measured_s),
+			 "before_s", number(times->before_s), "after_s", number(times->after_s));
+}
+
+static json_t *stands_to_json(const struct gp_record *record)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < record->n_stands; i++) {
+		const struct gp_stand_note *s = &record->stands[i];
+
+		json_array_append_new(
+			array, json_pack("{s:s s:o s:o s:o s:o}", "name", s->name, "differs",
+					 text(s->differs), "client", object(s->client), "server",
+					 object(s->server), "limit", limit_to_json(&s->limit)));
+	}
+	return array;
+}
+
+static json_t *contrasts_to_json(const struct gp_record *record)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < record->n_contrasts; i++) {
+		const struct gp_contrast *c = &record->contrasts[i];
+
+		json_array_append_new(array, json_pack("{s:s s:s s:s s:o s:o s:s s:i s:i}", "what",
+						       c->what, "a", c->a, "b", c->b, "ratio",
+						       number(c->ab.ratio), "ci95",
+						       interval(c->ab.lo, c->ab.hi), "verdict",
+						       gp_ab_name(c->ab.verdict), "rounds",
+						       c->ab.n_a, "more", c->ab.more));
+	}
+	return array;
+}
+
+static json_t *sums_to_json(const struct gp_record *record)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < record->n_sums; i++) {
+		const struct gp_sum *s = &record->sums[i];
+		json_t *rounds = json_array();
+
+		for (int r = 0; r < s->n_rounds; r++)
+			json_array_append_new(rounds, number(s->gbytes_per_s[r]));
+		json_array_append_new(
+			array,
+			json_pack("{s:s s:s s:I s:b s:i s:o s:i s:o s:o s:o}", "path", s->path,
+				  "op", s->op, "size", (json_int_t)s->size, "bidirectional",
+				  (int)s->two_way, "rails", s->rails, "rounds", rounds, "left_out",
+				  s->left_out, "overlap", number(s->overlap), "summary",
+				  s->n_rounds ? summary_to_json(&s->summary) : json_null(),
+				  "of_limit", number(s->of_limit)));
+	}
+	return array;
+}
+
+static json_t *findings_to_json(const struct gp_record *record)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < record->n_findings; i++) {
+		const struct gp_finding *f = &record->findings[i];
+
+		json_array_append_new(array, json_pack("{s:s s:s s:s s:o}", "id", f->id, "severity",
+						       f->severity, "message", f->message, "fix",
+						       text(f->fix)));
+	}
+	return array;
 }
 
 static json_t *thresholds_to_json(const struct gp_record *record)
@@ -218,7 +365,6 @@ static json_t *thresholds_to_json(const struct gp_record *record)
 
 json_t *gp_record_to_json(const struct gp_record *record)
 {
-	const struct gp_limit_note *limit = &record->limit;
 	json_t *json = json_object(), *cells = json_array();
 	json_t *error = gp_error_to_json(&record->error);
 
@@ -231,13 +377,13 @@ json_t *gp_record_to_json(const struct gp_record *record)
 	json_object_set_new(json, "client", object(record->client));
 	json_object_set_new(json, "server", object(record->server));
 	json_object_set_new(json, "connection", object(record->connection));
-	json_object_set_new(json, "limit",
-			    isfinite(limit->gbytes_per_s)
-				    ? json_pack("{s:f s:s s:s}", "gbytes_per_s",
-						limit->gbytes_per_s, "bound_by", limit->bound_by,
-						"detail", limit->detail)
-				    : json_null());
+	json_object_set_new(json, "limit", limit_to_json(&record->limit));
+	json_object_set_new(json, "time", times_to_json(&record->times));
+	json_object_set_new(json, "placements", stands_to_json(record));
 	json_object_set_new(json, "cells", cells);
+	json_object_set_new(json, "comparisons", contrasts_to_json(record));
+	json_object_set_new(json, "sums", sums_to_json(record));
+	json_object_set_new(json, "findings", findings_to_json(record));
 	json_object_set_new(json, "thresholds", thresholds_to_json(record));
 	json_object_set_new(json, "error", error ? error : json_null());
 	json_object_set_new(json, "exit_code", json_integer(record->exit_code));

@@ -13,12 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GP_CELL_ID_MAX 320
+#define GP_CELL_ID_MAX	 384
+#define GP_PLACEMENT_MAX 48
 
 struct gp_round_value {
 	double gbytes_per_s;
 	uint64_t bytes, messages; /* two-way: of both sides */
 	double seconds;
+	double start_s; /* when its window opened, since the run began; NaN: not known */
 };
 
 /* Where one side's posting thread and host buffers were: asked, and as the kernel told. -1: not
@@ -36,19 +38,60 @@ struct gp_cell {
 	uint64_t size; /* bytes; 0 likewise */
 	int qps, tx_depth;
 	bool two_way;
-	char placement[16];
+	char placement[GP_PLACEMENT_MAX]; /* "near", "far", "rail1", "gpu0,mlx5_0:1,node0" */
 	struct gp_placed placed[GP_SIDES];
 	char gpu[16], nic[72], server_gpu[16],
 		server_nic[72];	       /* PCI address or "none"; name:port */
 	struct gp_round_value *rounds; /* owned */
 	int n_rounds;
+	int warmup;		    /* rounds at the start that do not count (gp_warmup) */
 	struct gp_summary summary;  /* GB/s */
+	double limit_gbytes_per_s;  /* of its placement; not in JSON: of_limit is */
 	double of_limit, vs_bounce; /* ratios */
 	enum gp_verdict verdict;
 	char reason[900];
 	struct gp_error error; /* of this cell alone */
 	struct gp_facts facts;
 	uint64_t checked_bytes, wrong_bytes;
+};
+
+struct gp_limit_note {
+	double gbytes_per_s; /* NaN: no limit is known */
+	char bound_by[64];
+	char detail[200];
+};
+
+/* One placement or rail of a run that has several. */
+struct gp_stand_note {
+	char name[GP_PLACEMENT_MAX];
+	char differs[200];	 /* from the first, in words; may be empty */
+	json_t *client, *server; /* as record.client and .server; owned, NULL: not had */
+	struct gp_limit_note limit;
+};
+
+/* B as a share of A, by paired rounds. */
+struct gp_contrast {
+	char what[80]; /* "far / near", "peermem / dmabuf" */
+	char a[GP_CELL_ID_MAX], b[GP_CELL_ID_MAX];
+	struct gp_ab ab;
+};
+
+/* Rails together: the rounds' sums over the window that they had in common. */
+struct gp_sum {
+	char path[16], op[8];
+	uint64_t size;
+	bool two_way;
+	int rails;
+	double *gbytes_per_s; /* owned; of each round whose windows overlap */
+	int n_rounds, left_out;
+	double overlap; /* the least share of a window that all rails had in common */
+	struct gp_summary summary;
+	double of_limit; /* of the limits added */
+};
+
+struct gp_finding {
+	char id[40], severity[12]; /* "error", "warning", "info" */
+	char message[400], fix[300];
 };
 
 struct gp_threshold {
@@ -59,10 +102,13 @@ struct gp_threshold {
 	bool met;
 };
 
-struct gp_limit_note {
-	double gbytes_per_s; /* NaN: no limit is known */
-	char bound_by[64];
-	char detail[200];
+/* Where the time went, in seconds. NaN: not known. */
+struct gp_times {
+	double wall_s;	   /* the whole run */
+	double setup_s;	   /* hosts looked at, sessions, paths, connections opened */
+	double measured_s; /* windows of the rounds */
+	double before_s;   /* of the rounds: sources filled, queues filled until the window opens */
+	double after_s;	   /* of the rounds: queues drained, data checked */
 };
 
 struct gp_record {
@@ -71,9 +117,18 @@ struct gp_record {
 	json_t *command;	 /* {option: text}, owned; may be NULL */
 	json_t *client, *server; /* as host describes them, owned; may be NULL */
 	json_t *connection;	 /* owned; may be NULL */
-	struct gp_limit_note limit;
+	struct gp_times times;
+	struct gp_limit_note limit;   /* of the first placement */
+	struct gp_stand_note *stands; /* owned; none where there is one placement */
+	int n_stands;
 	struct gp_cell *cells; /* owned */
 	int n_cells;
+	struct gp_contrast *contrasts; /* owned */
+	int n_contrasts;
+	struct gp_sum *sums; /* owned */
+	int n_sums;
+	struct gp_finding *findings; /* owned */
+	int n_findings;
 	struct gp_threshold *thresholds; /* owned */
 	int n_thresholds;
 	struct gp_error error;
@@ -95,11 +150,20 @@ int gp_placed_from_json(const json_t *json, struct gp_placed *placed);
 /* True where something was asked for and is known to be elsewhere. */
 bool gp_placed_differs(const struct gp_placed *placed);
 
+/* GB/s of the rounds that count, those behind the warm-up; returns how many. */
+int gp_cell_values(const struct gp_cell *cell, double values[GP_ROUNDS_MAX]);
+
 /* Append a round. -1 out of memory. */
 int gp_cell_add_round(struct gp_cell *cell, const struct gp_round_value *value);
 
 /* Add a threshold that a cell was held against. */
 int gp_record_add_threshold(struct gp_record *record, const struct gp_threshold *threshold);
+
+/* Make room for one more at the end of the record's list; NULL out of memory. It is all zero. */
+struct gp_stand_note *gp_record_add_stand(struct gp_record *record);
+struct gp_contrast *gp_record_add_contrast(struct gp_record *record);
+struct gp_sum *gp_record_add_sum(struct gp_record *record);
+struct gp_finding *gp_record_add_finding(struct gp_record *record);
 
 /* Both ways; a new reference. What is not known is null. */
 json_t *gp_record_to_json(const struct gp_record *record);

@@ -5,19 +5,13 @@
  */
 #include "record_read.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SCHEMA_STEM    "gdrproof/result/"
 #define SCHEMA_VERSION 1
-#define MARKS	       "[]{},:\""
-#define BLANKS	       " \t\r\n"
 #define CELLS_MAX      100000
 
 /* --- texts --- */
@@ -140,6 +134,7 @@ static int read_round(const json_t *json, struct gp_cell *cell, struct gp_error 
 
 	if (read_positive(json, "gbytes_per_s", &round.gbytes_per_s, err) < 0 ||
 	    read_positive(json, "seconds", &round.seconds, err) < 0 ||
+	    read_real(json, "start", &round.start_s, err) < 0 ||
 	    read_integer(json, "bytes", 0, 9e18, &bytes, err) < 0 ||
 	    read_integer(json, "messages", 0, 9e18, &messages, err) < 0)
 		return -1;
@@ -147,6 +142,19 @@ static int read_round(const json_t *json, struct gp_cell *cell, struct gp_error 
 	round.messages = (uint64_t)messages;
 	if (gp_cell_add_round(cell, &round) < 0)
 		return gp_error_set(err, GP_EXIT_FAILED, "out of memory for a record");
+	return 0;
+}
+
+/* Records from before it was kept have none. */
+static int read_warmup(const json_t *json, struct gp_cell *cell, struct gp_error *err)
+{
+	json_int_t warmup = 0;
+
+	if (json_object_get(json, "warmup_rounds") &&
+	    read_integer(json, "warmup_rounds", 0, cell->n_rounds ? cell->n_rounds - 1 : 0, &warmup,
+			 err) < 0)
+		return -1;
+	cell->warmup = (int)warmup;
 	return 0;
 }
 
@@ -159,7 +167,7 @@ static int read_rounds(const json_t *json, struct gp_cell *cell, struct gp_error
 	for (size_t i = 0; i < json_array_size(rounds); i++)
 		if (read_round(json_array_get(rounds, i), cell, err) < 0)
 			return -1;
-	return 0;
+	return read_warmup(json, cell, err);
 }
 
 static int read_summary(const json_t *json, struct gp_cell *cell, struct gp_error *err)
@@ -323,10 +331,9 @@ static int read_thresholds(const json_t *json, struct gp_record *record, struct 
 	return 0;
 }
 
-static int read_limit(const json_t *json, struct gp_record *record, struct gp_error *err)
+static int read_limit(const json_t *json, struct gp_limit_note *out, struct gp_error *err)
 {
 	const json_t *limit = json_object_get(json, "limit");
-	struct gp_limit_note *out = &record->limit;
 
 	out->gbytes_per_s = NAN;
 	if (!limit || json_is_null(limit))
@@ -335,6 +342,171 @@ static int read_limit(const json_t *json, struct gp_record *record, struct gp_er
 	    read_text(limit, "bound_by", true, out->bound_by, sizeof(out->bound_by), err) < 0)
 		return -1;
 	return read_text(limit, "detail", true, out->detail, sizeof(out->detail), err);
+}
+
+static int read_times(const json_t *json, struct gp_times *times, struct gp_error *err)
+{
+	const json_t *object = json_object_get(json, "time");
+
+	if (object && !json_is_object(object))
+		return bad(err, "time", "an object");
+	if (read_real(object, "wall_s", &times->wall_s, err) < 0 ||
+	    read_real(object, "setup_s", &times->setup_s, err) < 0 ||
+	    read_real(object, "measured_s", &times->measured_s, err) < 0 ||
+	    read_real(object, "before_s", &times->before_s, err) < 0)
+		return -1;
+	return read_real(object, "after_s", &times->after_s, err);
+}
+
+static int no_memory(struct gp_error *err)
+{
+	return gp_error_set(err, GP_EXIT_FAILED, "out of memory for a record");
+}
+
+static int read_stand(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	struct gp_stand_note *stand = gp_record_add_stand(record);
+	json_t *client = json_object_get(json, "client"), *server = json_object_get(json, "server");
+
+	if (!stand)
+		return no_memory(err);
+	if (json_is_object(client))
+		stand->client = json_incref(client);
+	if (json_is_object(server))
+		stand->server = json_incref(server);
+	if (read_text(json, "name", true, stand->name, sizeof(stand->name), err) < 0 ||
+	    read_text(json, "differs", true, stand->differs, sizeof(stand->differs), err) < 0)
+		return -1;
+	return read_limit(json, &stand->limit, err);
+}
+
+/* [low, high], or null. */
+static int read_interval(const json_t *json, double *lo, double *hi, struct gp_error *err)
+{
+	const json_t *pair = json_object_get(json, "ci95");
+
+	*lo = *hi = NAN;
+	if (json_is_null(pair))
+		return 0;
+	if (json_array_size(pair) != 2 || !json_is_number(json_array_get(pair, 0)) ||
+	    !json_is_number(json_array_get(pair, 1)))
+		return bad(err, "ci95", "two numbers or null");
+	*lo = json_number_value(json_array_get(pair, 0));
+	*hi = json_number_value(json_array_get(pair, 1));
+	return 0;
+}
+
+static int read_contrast(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	struct gp_contrast *contrast = gp_record_add_contrast(record);
+	json_int_t rounds, more;
+	char verdict[16];
+	int v = GP_AB_SAME;
+
+	if (!contrast)
+		return no_memory(err);
+	if (read_text(json, "what", true, contrast->what, sizeof(contrast->what), err) < 0 ||
+	    read_text(json, "a", true, contrast->a, sizeof(contrast->a), err) < 0 ||
+	    read_text(json, "b", true, contrast->b, sizeof(contrast->b), err) < 0 ||
+	    read_real(json, "ratio", &contrast->ab.ratio, err) < 0 ||
+	    read_interval(json, &contrast->ab.lo, &contrast->ab.hi, err) < 0 ||
+	    read_text(json, "verdict", true, verdict, sizeof(verdict), err) < 0 ||
+	    read_integer(json, "rounds", 0, GP_ROUNDS_MAX, &rounds, err) < 0 ||
+	    read_integer(json, "more", -1, GP_ROUNDS_MAX, &more, err) < 0)
+		return -1;
+	while (v <= GP_AB_UNCLEAR && strcmp(gp_ab_name((enum gp_ab_verdict)v), verdict) != 0)
+		v++;
+	if (v > GP_AB_UNCLEAR)
+		return bad(err, "verdict", "same, better, worse or unclear");
+	contrast->ab.verdict = (enum gp_ab_verdict)v;
+	contrast->ab.n_a = contrast->ab.n_b = (int)rounds;
+	contrast->ab.more = (int)more;
+	return 0;
+}
+
+static int read_sum_rounds(const json_t *json, struct gp_sum *sum, struct gp_error *err)
+{
+	const json_t *rounds = json_object_get(json, "rounds");
+	size_t n = json_array_size(rounds);
+
+	if (!json_is_array(rounds) || n > GP_ROUNDS_MAX)
+		return bad(err, "rounds", "a list");
+	sum->gbytes_per_s = calloc(n + 1, sizeof(double));
+	if (!sum->gbytes_per_s)
+		return no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *value = json_array_get(rounds, i);
+
+		if (!json_is_number(value) || json_number_value(value) < 0)
+			return bad(err, "rounds", "a list of numbers");
+		sum->gbytes_per_s[sum->n_rounds++] = json_number_value(value);
+	}
+	sum->summary = gp_summarize(sum->gbytes_per_s, sum->n_rounds);
+	return 0;
+}
+
+static int read_sum(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	struct gp_sum *sum = gp_record_add_sum(record);
+	json_int_t size, rails, left_out;
+
+	if (!sum)
+		return no_memory(err);
+	if (read_text(json, "path", true, sum->path, sizeof(sum->path), err) < 0 ||
+	    read_text(json, "op", true, sum->op, sizeof(sum->op), err) < 0 ||
+	    read_integer(json, "size", 0, 1e15, &size, err) < 0 ||
+	    read_integer(json, "rails", 0, CELLS_MAX, &rails, err) < 0 ||
+	    read_integer(json, "left_out", 0, GP_ROUNDS_MAX, &left_out, err) < 0 ||
+	    read_real(json, "overlap", &sum->overlap, err) < 0 ||
+	    read_real(json, "of_limit", &sum->of_limit, err) < 0)
+		return -1;
+	sum->size = (uint64_t)size;
+	sum->two_way = json_is_true(json_object_get(json, "bidirectional"));
+	sum->rails = (int)rails;
+	sum->left_out = (int)left_out;
+	return read_sum_rounds(json, sum, err);
+}
+
+static int read_finding(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	struct gp_finding *f = gp_record_add_finding(record);
+
+	if (!f)
+		return no_memory(err);
+	if (read_text(json, "id", true, f->id, sizeof(f->id), err) < 0 ||
+	    read_text(json, "severity", true, f->severity, sizeof(f->severity), err) < 0 ||
+	    read_text(json, "message", true, f->message, sizeof(f->message), err) < 0)
+		return -1;
+	return read_text(json, "fix", true, f->fix, sizeof(f->fix), err);
+}
+
+/* Lists that a record may lack. */
+static int read_lists(const json_t *json, struct gp_record *record, struct gp_error *err)
+{
+	static const struct {
+		const char *key;
+		int (*read)(const json_t *, struct gp_record *, struct gp_error *);
+	} rows[] = {
+		{"placements", read_stand},
+		{"comparisons", read_contrast},
+		{"sums", read_sum},
+		{"findings", read_finding},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const json_t *list = json_object_get(json, rows[i].key);
+
+		if (list && (!json_is_array(list) || json_array_size(list) > CELLS_MAX))
+			return bad(err, rows[i].key, "a list");
+		for (size_t k = 0; k < json_array_size(list); k++) {
+			struct gp_error why = {0};
+
+			if (rows[i].read(json_array_get(list, k), record, &why) < 0)
+				return gp_error_set(err, why.exit_code, "%s %zu: %s", rows[i].key,
+						    k + 1, why.fact);
+		}
+	}
+	return 0;
 }
 
 /* Objects are kept as they are: what describes a host grows with the versions. */
@@ -396,7 +568,8 @@ static int read_all(json_t *json, struct gp_record *record, struct gp_error *err
 	if (clean(json, err) < 0 || check_schema(json, err) < 0 ||
 	    read_text(json, "tool", true, record->tool, sizeof(record->tool), err) < 0 ||
 	    read_text(json, "started", true, record->started, sizeof(record->started), err) < 0 ||
-	    read_objects(json, record, err) < 0 || read_limit(json, record, err) < 0 ||
+	    read_objects(json, record, err) < 0 || read_limit(json, &record->limit, err) < 0 ||
+	    read_times(json, &record->times, err) < 0 || read_lists(json, record, err) < 0 ||
 	    read_cells(json, record, err) < 0 || read_thresholds(json, record, err) < 0 ||
 	    read_integer(json, "exit_code", 0, 255, &exit_code, err) < 0)
 		return -1;
@@ -411,176 +584,4 @@ int gp_record_from_json(json_t *json, struct gp_record *record, struct gp_error 
 		return 0;
 	gp_record_free(record);
 	return -1;
-}
-
-/* --- a file --- */
-
-/* All of fd, and a byte more for its end; NULL with `err` set, by the name of `file`. */
-static char *read_file(int fd, const char *file, size_t *size, struct gp_error *err)
-{
-	size_t room = 0, used = 0;
-	char *text = NULL;
-	ssize_t got = 1;
-
-	while (got > 0) {
-		if (used + 1 >= room) {
-			char *more = realloc(text, room = room ? room * 2 : 131072);
-
-			if (!more) {
-				gp_error_set(err, GP_EXIT_FAILED, "out of memory for %s", file);
-				break;
-			}
-			text = more;
-			if (used > GP_RECORD_BYTES_MAX)
-				break;
-		}
-		got = read(fd, text + used, room - used - 1);
-		if (got < 0 && errno == EINTR)
-			got = 1;
-		else if (got > 0)
-			used += (size_t)got;
-	}
-	if (got < 0)
-		gp_error_errno(err, GP_EXIT_USAGE, errno, "read", "%s", file);
-	else if (used > GP_RECORD_BYTES_MAX)
-		gp_error_set(err, GP_EXIT_USAGE, "%s: larger than %d MiB, no record of gdrproof",
-			     file, GP_RECORD_BYTES_MAX >> 20);
-	else if (used == 0)
-		gp_error_set(err, GP_EXIT_USAGE, "%s: empty, no record of gdrproof", file);
-	*size = used;
-	if (!err->set) {
-		text[used] = '\0';
-		return text;
-	}
-	free(text);
-	return NULL;
-}
-
-/* The closing quote of the string that begins at p, or the end. */
-static const char *string_end(const char *p)
-{
-	for (p++; *p && *p != '"'; p++)
-		if (*p == '\\' && p[1])
-			p++;
-	return p;
-}
-
-/* The bracket that closes the one at p, or the end. */
-static const char *list_end(const char *p)
-{
-	int depth = 0;
-
-	for (; *p; p++) {
-		depth += (*p == '[') - (*p == ']');
-		if (depth == 0)
-			return p;
-		if (*p == '"')
-			p = string_end(p);
-		if (!*p)
-			break;
-	}
-	return p;
-}
-
-/* Copy a text with every list that is called evidence empty, and one blank for many: the parser
- * takes its time over each character. `out` has room for 3 more than the text; returns the length.
- */
-static size_t copy_figures(const char *text, char *out)
-{
-	static const char name[] = "\"evidence\"";
-	char *at = out;
-
-	for (const char *p = text; *p; p++) {
-		const char *from = p, *value;
-
-		if (strchr(BLANKS, *p)) {
-			p += strspn(p, BLANKS) - 1;
-			if (at > out && !strchr(MARKS, at[-1]) && !strchr(MARKS, p[1]))
-				*at++ = ' '; /* it parts two numbers or words */
-			continue;
-		}
-		if (*p == '"')
-			p = string_end(p);
-		if (!*p)
-			break;
-		memcpy(at, from, (size_t)(p - from) + 1);
-		at += p - from + 1;
-		if (*p != '"' || strncmp(from, name, strlen(name)) != 0)
-			continue;
-		value = p + 1 + strspn(p + 1, BLANKS);
-		value += *value == ':' ? 1 + strspn(value + 1, BLANKS) : 0;
-		if (*value != '[' || !memchr(p, ':', (size_t)(value - p)))
-			continue;
-		at = stpcpy(at, ":[]");
-		p = list_end(value);
-		if (!*p)
-			break;
-	}
-	return (size_t)(at - out);
-}
-
-/* Where the shortened text is no JSON, the whole one tells the line. */
-static json_t *parse(const char *text, size_t size, bool figures, json_error_t *why)
-{
-	bool whole = !figures || strlen(text) != size; /* a NUL is for the parser to refuse */
-	char *copy = whole ? NULL : malloc(size + 4);
-	json_t *json = NULL;
-
-	if (copy)
-		json = json_loadb(copy, copy_figures(text, copy), JSON_REJECT_DUPLICATES, why);
-	free(copy);
-	return json ? json : json_loadb(text, size, JSON_REJECT_DUPLICATES, why);
-}
-
-static json_t *load(int fd, const char *file, bool figures, struct gp_error *err)
-{
-	json_error_t why;
-	size_t size;
-	char *text = read_file(fd, file, &size, err);
-	json_t *json;
-
-	if (!text)
-		return NULL;
-	json = parse(text, size, figures, &why);
-	free(text);
-	if (!json)
-		gp_error_set(err, GP_EXIT_USAGE, "%s: no valid JSON, line %d: %.120s", file,
-			     why.line, why.text);
-	return json;
-}
-
-static int read_record(const char *file, bool figures, struct gp_record *record,
-		       struct gp_error *err)
-{
-	bool is_stdin = strcmp(file, "-") == 0;
-	int fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC), rc;
-	struct gp_error why = {0};
-	json_t *json;
-
-	*record = (struct gp_record){0};
-	if (fd < 0)
-		return gp_error_errno(err, GP_EXIT_USAGE, errno, "open", "%s", file);
-	json = load(fd, file, figures, err);
-	if (!is_stdin)
-		close(fd);
-	if (!json)
-		return -1;
-	rc = gp_record_from_json(json, record, &why);
-	json_decref(json);
-	if (rc == 0)
-		return 0;
-	gp_error_set(err, why.exit_code, "%.150s: %s", file, why.fact);
-	if (why.advice[0])
-		gp_error_advise(err, "%s", why.advice);
-	return -1;
-}
-
-int gp_record_read(const char *file, struct gp_record *record, struct gp_error *err)
-{
-	return read_record(file, false, record, err);
-}
-
-int gp_record_read_figures(const char *file, struct gp_record *record, struct gp_error *err)
-{
-	return read_record(file, true, record, err);
 }

@@ -155,6 +155,11 @@ struct gp_topo_finding {
  * pairs that gp_topo_share() makes. */
 int gp_topo_findings(const struct gp_topo *topo, struct gp_topo_finding *findings);
 
+/* Only what makes rails share a link, for pairs that were chosen elsewhere: picks[] has one per GPU,
+ * index -1 where it is in no rail. */
+int gp_topo_rail_findings(const struct gp_topo *topo, const struct gp_topo_pick picks[GP_TOPO_MAX],
+			  struct gp_topo_finding *findings);
+
 /* Schema gdrproof/topo/1, results/topo.schema.json; a new reference. And for graphviz. */
 json_t *gp_topo_to_json(const struct gp_topo *topo);
 void gp_topo_to_dot(const struct gp_topo *topo, FILE *out);

@@ -545,3 +545,19 @@ int gp_topo_findings(const struct gp_topo *topo, struct gp_topo_finding *finding
 	}
 	return sink.n;
 }
+
+int gp_topo_rail_findings(const struct gp_topo *topo, const struct gp_topo_pick picks[GP_TOPO_MAX],
+			  struct gp_topo_finding *findings)
+{
+	struct sink sink = {.topo = topo, .findings = findings};
+
+	memcpy(sink.picks, picks, sizeof(sink.picks));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].find != find_shared)
+			continue;
+		sink.id = rows[i].id;
+		sink.fix = rows[i].fix;
+		rows[i].find(&sink);
+	}
+	return sink.n;
+}

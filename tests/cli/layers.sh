@@ -48,12 +48,14 @@ host: cuda limit place rdma topo units
 side: path pattern units
 session: host path place side stop units version wire
 plan: evidence path record stats units
+stand: bw_options host path place plan record session
 proof: evidence record session units
 explain: diagnose evidence record
 table: diagnose evidence explain record stats units
 compare: evidence record stats units
 page: bw_options compare evidence record stats units
 classify_view: classify inventory units
+measure: bw_options host plan proof record stand stop table units wire
 cmd_bw: *
 cmd_serve: *
 cmd_path: *
@@ -72,6 +74,7 @@ room_of() {
 	common/record_*) echo record ;;
 	common/cuda_abi) echo cuda ;;
 	bench/session_serve) echo session ;;
+	bench/placement) echo stand ;;
 	*) echo "$2" ;;
 	esac
 }

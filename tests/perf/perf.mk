@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the loops cost on simulated devices: `make perf`. Never part of what is installed.
 
-PERF = $(BUILD)/perf/loop
+PERF = $(BUILD)/perf/perf_loop
 
 $(BUILD)/perf/%: $(BUILD)/tests/perf/%.o $(TESTED)
 	@mkdir -p $(@D)

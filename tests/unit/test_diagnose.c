@@ -56,8 +56,12 @@ static void set_distance(struct scene *s, const char *class, int gpu_node, int n
 
 static void set_limit(struct scene *s, double gbytes_per_s, const char *bound_by)
 {
-	s->run.limit.gbytes_per_s = gbytes_per_s;
-	snprintf(s->run.limit.bound_by, sizeof(s->run.limit.bound_by), "%s", bound_by);
+	for (int r = 0; r < ROWS; r++) {
+		struct gp_limit_note *limit = &s->row[r].limit;
+
+		limit->gbytes_per_s = gbytes_per_s;
+		snprintf(limit->bound_by, sizeof(limit->bound_by), "%s", bound_by);
+	}
 }
 
 static void make_side(struct gp_diagnose_side *side)

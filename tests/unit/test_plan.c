@@ -65,7 +65,7 @@ static void add_brief(struct gp_record *record, const struct brief *brief)
 	if (brief->verdict == GP_CONTRADICTED)
 		snprintf(cell->reason, sizeof(cell->reason), "server data: wrong");
 	for (int r = 0; brief->rate > 0 && r < ROUNDS; r++) {
-		struct gp_round_value value = {brief->rate + r - 1, 1000, 1, 1};
+		struct gp_round_value value = {brief->rate + r - 1, 1000, 1, 1, NAN};
 
 		assert_int_equal(gp_cell_add_round(cell, &value), 0);
 	}
@@ -76,10 +76,11 @@ static void add_brief(struct gp_record *record, const struct brief *brief)
 static void make_record(struct gp_record *record, const struct brief *brief, double limit)
 {
 	gp_record_init(record, "v");
-	record->limit.gbytes_per_s = limit;
-	for (; brief->path; brief++)
+	for (; brief->path; brief++) {
 		add_brief(record, brief);
-	gp_plan_summarize(record);
+		record->cells[record->n_cells - 1].limit_gbytes_per_s = limit;
+	}
+	assert_true(gp_plan_summarize(record, 0.02) >= 0);
 }
 
 static void test_named_paths_are_taken_in_order(void **state)
@@ -443,6 +444,136 @@ static void test_exit_code_and_its_line(void **state)
 	}
 }
 
+/* ---- comparisons within a run, sums of rails ---- */
+
+/* A cell with `n` rounds of the given rates; the windows of a second begin at `start`, and every
+ * `step` one after the other. */
+static struct gp_cell *add_rounds(struct gp_record *record, const char *path, const char *placement,
+				  const double *rates, int n, double start, double step)
+{
+	const struct brief brief = {path, "write", GP_MIB, 0, GP_PROVEN, 0};
+	struct gp_cell *cell;
+
+	add_brief(record, &brief);
+	cell = &record->cells[record->n_cells - 1];
+	snprintf(cell->placement, sizeof(cell->placement), "%s", placement);
+	cell->limit_gbytes_per_s = 50;
+	cell->placed[GP_CLIENT] = cell->placed[GP_SERVER] =
+		(struct gp_placed){-1, -1, -1, -1, -1, 0};
+	for (int r = 0; r < n; r++) {
+		struct gp_round_value value = {rates[r], 1000, 1, 1, start + step * r};
+
+		assert_int_equal(gp_cell_add_round(cell, &value), 0);
+	}
+	return cell;
+}
+
+static const struct gp_contrast *find_contrast(const struct gp_record *record, const char *what)
+{
+	for (int i = 0; i < record->n_contrasts; i++)
+		if (strcmp(record->contrasts[i].what, what) == 0)
+			return &record->contrasts[i];
+	return NULL;
+}
+
+static void test_far_is_held_against_near(void **state)
+{
+	static const double near[] = {40, 41, 40, 39, 40}, far[] = {20, 20.5, 20, 19.5, 20};
+	const struct gp_contrast *contrast;
+	struct gp_record record;
+	char id[GP_CELL_ID_MAX];
+
+	(void)state;
+	gp_record_init(&record, "v");
+	add_rounds(&record, "dmabuf", "near", near, 5, 0, 10);
+	add_rounds(&record, "dmabuf", "far", far, 5, 1, 10);
+	add_rounds(&record, "host", "far", far, 5, 2, 10); /* it has no near */
+	assert_int_equal(gp_plan_summarize(&record, 0.02), 0);
+	assert_int_equal(record.n_contrasts, 1);
+	contrast = find_contrast(&record, "far / near");
+	assert_non_null(contrast);
+	assert_string_equal(contrast->a, gp_cell_id(&record.cells[0], id, sizeof(id)));
+	assert_string_equal(contrast->b, gp_cell_id(&record.cells[1], id, sizeof(id)));
+	assert_true(fabs(contrast->ab.ratio - 0.5) < 1e-9);
+	assert_int_equal(contrast->ab.verdict, GP_AB_WORSE);
+	/* again, as after one more round: nothing is counted twice */
+	assert_int_equal(gp_plan_summarize(&record, 0.02), 0);
+	assert_int_equal(record.n_contrasts, 1);
+	gp_record_free(&record);
+}
+
+static void test_paths_are_held_against_each_other_in_one_placement(void **state)
+{
+	static const double dmabuf[] = {40, 41, 40, 39, 40}, bounce[] = {20, 20.5, 20, 19.5, 20},
+			    noisy[] = {30, 50, 41, 33, 47};
+	const struct gp_contrast *contrast;
+	struct gp_record record;
+
+	(void)state;
+	gp_record_init(&record, "v");
+	add_rounds(&record, "dmabuf", "near", dmabuf, 5, 0, 10);
+	add_rounds(&record, "peermem", "near", noisy, 5, 0, 10);
+	add_rounds(&record, "bounce", "near", bounce, 5, 0, 10);
+	assert_int_equal(gp_plan_summarize(&record, 0.02), 1); /* peermem / dmabuf */
+	assert_int_equal(find_contrast(&record, "peermem / dmabuf")->ab.verdict, GP_AB_UNCLEAR);
+	contrast = find_contrast(&record, "dmabuf / bounce");
+	assert_true(fabs(contrast->ab.ratio - 2) < 1e-9);
+	assert_int_equal(contrast->ab.verdict, GP_AB_BETTER);
+	assert_non_null(find_contrast(&record, "peermem / bounce"));
+	/* a figure that the evidence contradicts is compared with nothing */
+	record.cells[1].verdict = GP_CONTRADICTED;
+	assert_int_equal(gp_plan_summarize(&record, 0.02), 0);
+	assert_null(find_contrast(&record, "peermem / dmabuf"));
+	gp_record_free(&record);
+}
+
+static void test_rails_are_summed_over_common_windows(void **state)
+{
+	static const double one[] = {20, 20.125, 20}, two[] = {30, 30.125, 30};
+	struct gp_record record;
+	const struct gp_sum *sum;
+
+	(void)state;
+	gp_record_init(&record, "v");
+	add_rounds(&record, "dmabuf", "rail1", one, 3, 0, 10);
+	add_rounds(&record, "dmabuf", "rail2", two, 3, 0.1, 10);
+	record.cells[1].rounds[2].start_s = 20.3; /* 0.7 s of 1 in common */
+	assert_int_equal(gp_plan_summarize(&record, 0.02), 0);
+	assert_int_equal(record.n_sums, 1);
+	sum = &record.sums[0];
+	assert_int_equal(sum->rails, 2);
+	assert_int_equal(sum->n_rounds, 2);
+	assert_int_equal(sum->left_out, 1);
+	assert_true(sum->gbytes_per_s[0] == 50 && sum->gbytes_per_s[1] == 50.25);
+	assert_true(sum->summary.median == 50.125 && sum->of_limit == 0.50125);
+	assert_true(fabs(sum->overlap - 0.7) < 1e-9);
+	assert_int_equal(gp_plan_find(&record, 0.02), 0);
+	assert_int_equal(record.n_findings, 1);
+	assert_string_equal(record.findings[0].id, "rails-not-together");
+	gp_record_free(&record);
+}
+
+static void test_what_is_elsewhere_than_bound_is_found_once(void **state)
+{
+	static const double rates[] = {20, 20, 20};
+	struct gp_record record;
+
+	(void)state;
+	gp_record_init(&record, "v");
+	for (int i = 0; i < 2; i++) {
+		struct gp_cell *cell = add_rounds(&record, "host", "near", rates, 3, 0, 10);
+
+		cell->placed[GP_CLIENT] = cell->placed[GP_SERVER] =
+			(struct gp_placed){0, 0, 3, 0, 0, 1};
+		cell->placed[GP_SERVER].mem_node = 1;
+	}
+	assert_int_equal(gp_plan_find(&record, 0.02), 0);
+	assert_int_equal(record.n_findings, 1);
+	assert_string_equal(record.findings[0].id, "misplaced");
+	assert_non_null(strstr(record.findings[0].message, "server"));
+	gp_record_free(&record);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +587,10 @@ int main(void)
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_threshold_names_option_and_cell),
 		cmocka_unit_test(test_exit_code_and_its_line),
+		cmocka_unit_test(test_far_is_held_against_near),
+		cmocka_unit_test(test_paths_are_held_against_each_other_in_one_placement),
+		cmocka_unit_test(test_rails_are_summed_over_common_windows),
+		cmocka_unit_test(test_what_is_elsewhere_than_bound_is_found_once),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -49,12 +49,47 @@ static void add_rounds(struct gp_cell *cell, int n)
 
 	for (int i = 0; i < n; i++) {
 		struct gp_round_value value = {40 + i, UINT64_C(80000000000) + (uint64_t)i, 76294,
-					       2.0};
+					       2.0, 0.5 + i};
 
 		values[i] = value.gbytes_per_s;
 		assert_int_equal(gp_cell_add_round(cell, &value), 0);
 	}
 	cell->summary = gp_summarize(values, n);
+}
+
+/* What a run with placements and rails has more. */
+static void add_lists(struct gp_record *record)
+{
+	struct gp_stand_note *stand = gp_record_add_stand(record);
+	struct gp_contrast *contrast = gp_record_add_contrast(record);
+	struct gp_sum *sum = gp_record_add_sum(record);
+	struct gp_finding *finding = gp_record_add_finding(record);
+
+	assert_true(stand && contrast && sum && finding);
+	*stand = (struct gp_stand_note){.name = "far",
+					.differs = "GPU 1 in place of GPU 0",
+					.client = json_pack("{s:s}", "host", "nodeA"),
+					.limit = {24.5, "NIC rate", "200 Gb/s less headers"}};
+	*contrast = (struct gp_contrast){.what = "far / near",
+					 .a = "some/near",
+					 .b = "some/far",
+					 .ab = {GP_AB_UNCLEAR, 0.98, 0.9, 1.1, 5, 5, 7}};
+	*sum = (struct gp_sum){.path = "dmabuf",
+			       .op = "read",
+			       .size = 65536,
+			       .two_way = true,
+			       .rails = 2,
+			       .gbytes_per_s = malloc(2 * sizeof(double)),
+			       .n_rounds = 2,
+			       .left_out = 1,
+			       .overlap = 0.75,
+			       .of_limit = 0.9};
+	assert_non_null(sum->gbytes_per_s);
+	sum->gbytes_per_s[0] = 80;
+	sum->gbytes_per_s[1] = 82;
+	sum->summary = gp_summarize(sum->gbytes_per_s, 2);
+	*finding = (struct gp_finding){"not-steady", "warning", "it drifts", "look"};
+	record->times = (struct gp_times){12, 1, 10, 0.5, 0.25};
 }
 
 /* A record that has everything. */
@@ -77,6 +112,7 @@ static void make_record(struct gp_record *record)
 		    "rkey 0x1");
 	gp_fact_add(&cell->facts, "port-sent", GP_CLIENT, "counters", GP_SUPPORT_UNKNOWN, "none");
 	record->n_cells = 1;
+	add_lists(record);
 	assert_int_equal(gp_record_add_threshold(record, &threshold), 0);
 	gp_error_set(&record->error, GP_EXIT_THRESHOLD, "missed");
 	record->exit_code = GP_EXIT_THRESHOLD;
@@ -110,36 +146,22 @@ static void expect_keys(const json_t *json, const char *const *keys)
 static void test_json_has_the_keys_of_the_schema(void **state)
 {
 	static const char *const top[] = {
-		"schema", "tool",  "started",	 "command", "client",	 "server", "connection",
-		"limit",  "cells", "thresholds", "error",   "exit_code", NULL};
-	static const char *const cell[] = {"id",
-					   "path",
-					   "op",
-					   "size",
-					   "qps",
-					   "tx_depth",
-					   "bidirectional",
-					   "placement",
-					   "gpu",
-					   "nic",
-					   "server_gpu",
-					   "server_nic",
-					   "rounds",
-					   "summary",
-					   "of_limit",
-					   "vs_bounce",
-					   "verdict",
-					   "reason",
-					   "error",
-					   "evidence",
-					   "verify",
-					   NULL};
+		"schema",     "tool",	  "started",	"command",    "client",	   "server",
+		"connection", "limit",	  "time",	"placements", "cells",	   "comparisons",
+		"sums",	      "findings", "thresholds", "error",      "exit_code", NULL};
+	static const char *const cell[] = {
+		"id",	      "path",	       "op",	    "size",	     "qps",
+		"tx_depth",   "bidirectional", "placement", "gpu",	     "nic",
+		"server_gpu", "server_nic",    "rounds",    "warmup_rounds", "summary",
+		"of_limit",   "vs_bounce",     "verdict",   "reason",	     "error",
+		"evidence",   "verify",	       NULL};
 	static const char *const path[] = {"requested", "used", NULL};
 	static const char *const placement[] = {"asked", "client", "server", NULL};
 	static const char *const placed[] = {"thread", "memory", NULL};
 	static const char *const thread[] = {"asked", "verified", "cpu", NULL};
 	static const char *const memory[] = {"asked", "verified", "share", NULL};
-	static const char *const round[] = {"gbytes_per_s", "bytes", "seconds", "messages", NULL};
+	static const char *const round[] = {"gbytes_per_s", "bytes", "seconds",
+					    "messages",	    "start", NULL};
 	static const char *const summary[] = {"median", "min", "max", "ci95", NULL};
 	static const char *const verify[] = {"bytes_checked", "bytes_wrong", NULL};
 	static const char *const evidence[] = {"fact", "side", "source", "value", "supports", NULL};
@@ -571,7 +593,7 @@ static void test_write_of_much_to_a_full_device_says_so(void **state)
 	(void)state;
 	make_record(&record);
 	for (int i = 0; i < 5000; i++) {
-		struct gp_round_value value = {i, 1, 1, 1};
+		struct gp_round_value value = {i, 1, 1, 1, NAN};
 
 		gp_cell_add_round(&record.cells[0], &value);
 	}
