@@ -5,7 +5,7 @@
  */
 #include "classify_view.h"
 #include "command.h"
-#include "cuda.h"
+#include "here.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,75 +57,23 @@ static const struct gp_option_table options = {
 	.rows = rows,
 };
 
-/* --- CUDA's own answers, for the live host --- */
+/* --- reading --- */
 
-static void cuda_note(struct gp_inventory *inv, enum gp_fact_id id, enum gp_known known,
-		      const char *value, const char *source, const char *line)
-{
-	gp_inventory_set(inv, id, known, GP_RANK_KERNEL, value,
-			 &(struct gp_where){source, line, 0});
-}
-
-static void note_version(struct gp_inventory *inv, enum gp_fact_id id, int version,
-			 const char *source)
-{
-	char value[32], line[80];
-
-	if (version == 0)
-		return;
-	snprintf(value, sizeof(value), "%d.%d", version / 1000, version % 1000 / 10);
-	snprintf(line, sizeof(line), "%s: %d", source, version);
-	cuda_note(inv, id, GP_YES, value, source, line);
-}
-
-static void note_gpu(struct gp_inventory *inv, const struct gp_gpu *gpu)
-{
-	char line[160], bytes[32];
-
-	snprintf(line, sizeof(line), "GPU %d: %s", gpu->ordinal, gpu->name);
-	gp_inventory_gpu(inv, gpu->name, &(struct gp_where){"cuDeviceGetName", line, 0});
-	snprintf(line, sizeof(line), "GPU %d %s: attribute 124 (dma-buf) is %d", gpu->ordinal,
-		 gpu->name, gpu->dma_buf);
-	if (gpu->dma_buf >= 0)
-		cuda_note(inv, GP_FACT_DMABUF, gpu->dma_buf ? GP_YES : GP_NO, NULL,
-			  "cuDeviceGetAttribute", line);
-	snprintf(line, sizeof(line), "GPU %d %s: attribute 116 (GPUDirect RDMA) is %d",
-		 gpu->ordinal, gpu->name, gpu->gdr);
-	/* one GPU that can is enough for a path */
-	if (gpu->gdr >= 0 && inv->facts[GP_FACT_GPU_GDR].known != GP_YES)
-		cuda_note(inv, GP_FACT_GPU_GDR, gpu->gdr ? GP_YES : GP_NO, NULL,
-			  "cuDeviceGetAttribute", line);
-	snprintf(line, sizeof(line), "GPU %d %s: attribute 100 (host page tables) is 1",
-		 gpu->ordinal, gpu->name);
-	if (gpu->host_page_tables == 1)
-		cuda_note(inv, GP_FACT_COHERENT, GP_YES, NULL, "cuDeviceGetAttribute", line);
-	if (gpu->bar1_total_bytes) {
-		snprintf(bytes, sizeof(bytes), "%llu MiB",
-			 (unsigned long long)(gpu->bar1_total_bytes >> 20));
-		cuda_note(inv, GP_FACT_BAR1, GP_YES, bytes, "nvmlDeviceGetBAR1MemoryInfo", bytes);
-	}
-}
-
-static void ask_cuda(struct gp_inventory *inv)
+/* This host, by its files, its commands and CUDA's own word. */
+static int read_host(struct gp_inventory *inv, struct gp_error *err)
 {
 	struct gp_cuda_versions versions = {0};
 	struct gp_gpu gpus[GP_GPU_MAX];
 	struct gp_error ignored = {0};
 	struct gp_cuda *cuda = NULL;
-	int n = 0, rc;
+	int n = 0;
 
-	rc = gp_cuda_open(&cuda, &versions, &ignored);
-	note_version(inv, GP_FACT_CUDA_TOOLKIT, versions.runtime, "cudaRuntimeGetVersion");
-	note_version(inv, GP_FACT_CUDA_DRIVER, versions.driver, "cuDriverGetVersion");
-	if (rc < 0)
-		return;
-	if (gp_cuda_list(cuda, gpus, GP_GPU_MAX, &n, &ignored) == 0)
-		for (int i = 0; i < n && i < GP_GPU_MAX; i++)
-			note_gpu(inv, &gpus[i]);
+	if (gp_cuda_open(&cuda, &versions, &ignored) == 0 &&
+	    gp_cuda_list(cuda, gpus, GP_GPU_MAX, &n, &ignored) < 0)
+		n = 0;
 	gp_cuda_close(cuda);
+	return gp_here_read(inv, true, &(struct gp_here_cuda){versions, gpus, n}, err);
 }
-
-/* --- reading --- */
 
 static int read_live(struct gp_fleet *fleet, struct gp_error *err)
 {
@@ -133,10 +81,7 @@ static int read_live(struct gp_fleet *fleet, struct gp_error *err)
 
 	if (!node)
 		return gp_error_set(err, GP_EXIT_FAILED, "no memory");
-	if (gp_inventory_live(node, true, err) < 0)
-		return -1;
-	ask_cuda(node);
-	return 0;
+	return read_host(node, err);
 }
 
 static bool is_here(const struct gp_fleet *logs)

@@ -11,12 +11,62 @@ static int number_or_unknown(const json_t *json)
 	return json_is_integer(json) ? (int)json_integer_value(json) : GP_DIAGNOSE_UNKNOWN;
 }
 
+static int yes_or_unknown(const json_t *json)
+{
+	return json_is_boolean(json) ? json_is_true(json) : GP_DIAGNOSE_UNKNOWN;
+}
+
+/* Members that are null or not there stay 0: not told. */
+static void read_link(const json_t *json, struct gp_diagnose_link *link)
+{
+	link->gts = json_number_value(json_object_get(json, "gts"));
+	link->width = (int)json_integer_value(json_object_get(json, "width"));
+	link->max_gts = json_number_value(json_object_get(json, "max_gts"));
+	link->max_width = (int)json_integer_value(json_object_get(json, "max_width"));
+}
+
+/* "DMA", "DMA-FQ" translate, "identity" does not (sysfs iommu_group/type, as topo has it). */
+static int iommu_of(const json_t *device)
+{
+	const char *type = json_string_value(json_object_get(device, "iommu"));
+
+	return type ? strncmp(type, "DMA", 3) == 0 : GP_DIAGNOSE_UNKNOWN;
+}
+
+/* Intel and AMD name their lines for desktops and for servers differently; of others nothing is
+ * said. */
+static int client_chipset(const json_t *cpu)
+{
+	static const struct {
+		const char *word;
+		int client;
+	} lines[] = {{"Core(TM)", 1}, {"Core Ultra", 1}, {"Ryzen", 1}, {"Xeon", 0}, {"EPYC", 0}};
+	const char *name = json_string_value(cpu);
+
+	for (size_t i = 0; name && i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (strstr(name, lines[i].word))
+			return lines[i].client;
+	return GP_DIAGNOSE_UNKNOWN;
+}
+
 static void read_side(const json_t *host, struct gp_diagnose_side *side)
 {
 	const json_t *gpu = json_object_get(host, "gpu"), *nic = json_object_get(host, "nic");
+	int of_gpu = iommu_of(gpu), of_nic = iommu_of(nic);
 
 	gp_diagnose_side_init(side);
 	side->gpu = json_is_object(gpu);
+	side->acs_redirect = yes_or_unknown(json_object_get(host, "acs_redirect"));
+	side->coherent = yes_or_unknown(json_object_get(gpu, "host_page_tables"));
+	side->client_chipset = client_chipset(json_object_get(host, "cpu"));
+	side->iommu_translating = of_gpu == 1 || of_nic == 1 ? 1
+				  : of_gpu < of_nic	     ? of_gpu
+							     : of_nic;
+	side->mtu_max = (int)json_integer_value(json_object_get(nic, "mtu_max"));
+	read_link(json_object_get(gpu, "link"), &side->gpu_link);
+	read_link(json_object_get(gpu, "narrowest"), &side->gpu_narrowest);
+	read_link(json_object_get(nic, "pcie"), &side->nic_link);
+	read_link(json_object_get(nic, "narrowest"), &side->nic_narrowest);
 	side->distance = json_string_value(json_object_get(host, "distance"));
 	side->gpu_node = number_or_unknown(json_object_get(gpu, "numa_node"));
 	side->nic_node = number_or_unknown(json_object_get(nic, "numa_node"));
@@ -79,6 +129,20 @@ static struct gp_diagnose_row *row_of(struct scene *scene, const struct gp_cell 
 	return row;
 }
 
+/* How the GPU's memory was exported stands with the evidence (path_dmabuf). */
+static void read_export(const struct gp_cell *cell, struct gp_diagnose_side sides[GP_SIDES])
+{
+	for (int i = 0; i < cell->facts.n; i++) {
+		const struct gp_fact *fact = &cell->facts.fact[i];
+
+		if (strcmp(fact->name, "export") == 0)
+			sides[fact->side].pcie_mapping = strstr(fact->value, "PCIe mapping") ? 1
+							 : strstr(fact->value, "default mapping")
+								 ? 0
+								 : GP_DIAGNOSE_UNKNOWN;
+	}
+}
+
 static void read_cell(const struct gp_cell *cell, struct gp_diagnose_row *row)
 {
 	int path = gp_diagnose_path_find(cell->path);
@@ -91,13 +155,20 @@ static void read_cell(const struct gp_cell *cell, struct gp_diagnose_row *row)
 	row->path[path].code = cell->error.code;
 }
 
-/* InfiniBand is known not to be RoCE; which RoCE it is the record does not tell. */
 static int roce_of(const struct gp_record *record)
 {
-	const json_t *nic = json_object_get(record->client, "nic");
-	const char *link = json_string_value(json_object_get(nic, "link"));
+	static const struct {
+		const char *type;
+		int roce;
+	} types[] = {{"InfiniBand", GP_DIAGNOSE_NOT_ROCE},
+		     {"RoCE v1", GP_DIAGNOSE_ROCE_V1},
+		     {"RoCE v2", GP_DIAGNOSE_ROCE_V2}};
+	const char *type = json_string_value(json_object_get(record->connection, "gid_type"));
 
-	return link && strcmp(link, "InfiniBand") == 0 ? GP_DIAGNOSE_NOT_ROCE : GP_DIAGNOSE_UNKNOWN;
+	for (size_t i = 0; type && i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i].type) == 0)
+			return types[i].roce;
+	return GP_DIAGNOSE_UNKNOWN;
 }
 
 static int option_number(const struct gp_record *record, const char *name)
@@ -171,9 +242,13 @@ static void read_cells(struct scene *scene)
 {
 	const struct gp_record *record = scene->record;
 
-	for (int i = 0; i < record->n_cells; i++)
-		if (record->cells[i].op[0])
-			read_cell(&record->cells[i], row_of(scene, &record->cells[i]));
+	for (int i = 0; i < record->n_cells; i++) {
+		const struct gp_cell *cell = &record->cells[i];
+
+		read_export(cell, scene->sides[stand_of(record, cell->placement)]);
+		if (cell->op[0])
+			read_cell(cell, row_of(scene, cell));
+	}
 	for (int i = 0; i < record->n_cells; i++)
 		read_far(scene, &record->cells[i]);
 	for (int i = 0; i < record->n_sums; i++)

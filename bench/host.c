@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* host: see host.h. */
 #include "host.h"
+#include "here.h"
 #include "place.h"
 
 #include <ctype.h>
@@ -34,11 +35,14 @@ int gp_host_open(bool with_cuda, struct gp_host *host, struct gp_error *err)
 	for (int i = 0; i < host->n_gpus; i++)
 		gp_topo_gpu_name(host->topo, host->gpus[i].bdf, host->gpus[i].ordinal,
 				 host->gpus[i].name);
+	host->inventory = gp_here_describe(
+		&(struct gp_here_cuda){host->cuda_versions, host->gpus, host->n_gpus});
 	return 0;
 }
 
 void gp_host_close(struct gp_host *host)
 {
+	json_decref(host->inventory);
 	gp_topo_close(host->topo);
 	gp_cuda_close(host->cuda);
 	*host = (struct gp_host){0};
@@ -271,63 +275,4 @@ void gp_host_limit(const struct gp_host *host, const struct gp_choice *choice,
 	pcie_limit(n >= 0 ? gp_topo_nic(host->topo, n) : NULL, nic->name, &limits[1]);
 	pcie_limit(g >= 0 ? gp_topo_gpu(host->topo, g) : NULL, "the GPU", &limits[2]);
 	gp_limit_least(limits, 3, limit);
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return text[0] ? json_string(text) : json_null();
-}
-
-static json_t *number_or_null(int value, int unknown)
-{
-	return value == unknown ? json_null() : json_integer(value);
-}
-
-static json_t *describe_gpu(const struct gp_host *host, const struct gp_gpu *gpu)
-{
-	if (!gpu)
-		return json_null();
-	return json_pack("{s:i s:s s:s s:o s:o}", "ordinal", gpu->ordinal, "name", gpu->name, "bdf",
-			 gpu->bdf, "uuid", text_or_null(gpu->uuid), "numa_node",
-			 number_or_null(gp_topo_numa_node(host->topo, gpu->bdf), -1));
-}
-
-static json_t *describe_nic(const struct gp_host *host, const struct gp_nic *nic)
-{
-	const struct gp_topo_device *where = NULL;
-	int index = gp_topo_nic_find(host->topo, nic->name);
-
-	if (index >= 0)
-		where = gp_topo_nic(host->topo, index);
-	return json_pack("{s:s s:i s:s s:b s:o s:i s:o s:o s:o s:o}", "name", nic->name, "port",
-			 nic->port, "link", nic->ethernet ? "RoCE" : "InfiniBand", "software",
-			 (int)nic->software, "rate_gbits_per_s",
-			 nic->software ? json_null() : json_real(nic->rate_gbits_per_s), "mtu",
-			 nic->mtu, "bdf", text_or_null(where ? where->bdf : ""), "numa_node",
-			 number_or_null(where ? where->numa_node : -1, -1), "netdev",
-			 text_or_null(nic->netdev), "firmware", text_or_null(nic->firmware));
-}
-
-static json_t *describe_limit(const struct gp_host *host, const struct gp_choice *choice)
-{
-	struct gp_limit limit;
-
-	gp_host_limit(host, choice, &limit);
-	return json_pack("{s:o s:s s:s}", "gbytes_per_s",
-			 limit.known ? json_real(limit.gbytes_per_s) : json_null(), "bound_by",
-			 limit.bound_by, "detail", limit.detail);
-}
-
-json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice)
-{
-	bool known = choice->gpu && choice->distance != GP_CLASS_UNKNOWN;
-
-	return json_pack("{s:s s:s s:o s:o s:o s:o s:{s:o s:o s:o}}", "host", host->name, "kernel",
-			 host->kernel, "gpu", describe_gpu(host, choice->gpu), "nic",
-			 describe_nic(host, choice->nic), "distance",
-			 known ? json_string(gp_class_name(choice->distance)) : json_null(),
-			 "limit", describe_limit(host, choice), "cuda", "runtime",
-			 number_or_null(host->cuda_versions.runtime, 0), "driver",
-			 number_or_null(host->cuda_versions.driver, 0), "library",
-			 text_or_null(host->cuda_versions.runtime_lib));
 }

@@ -22,6 +22,7 @@ struct gp_host {
 	struct gp_nic nics[GP_NIC_MAX];
 	int n_nics;
 	struct gp_topo *topo;
+	json_t *inventory; /* gp_here_describe(); NULL: not had */
 };
 
 /* Look at this machine. No GPU and no NIC are no errors; `with_cuda` false leaves CUDA alone. */
@@ -76,7 +77,7 @@ void gp_host_limit(const struct gp_host *host, const struct gp_choice *choice,
 int gp_host_node(const struct gp_host *host, const struct gp_choice *choice, const char *word,
 		 int *node, struct gp_error *err);
 
-/* The `client` and `server` object of the record; a new reference. */
+/* The `client` and `server` object of the record (results/result.schema.json); a new reference. */
 json_t *gp_host_describe(const struct gp_host *host, const struct gp_choice *choice);
 
 #endif

@@ -56,7 +56,7 @@ static int out_of_memory(struct gp_error *err)
 static __attribute__((format(printf, 4, 5))) int note_finding(struct run *run, const char *id,
 							      const char *fix, const char *fmt, ...)
 {
-	struct gp_finding *finding = gp_record_add_finding(run->record);
+	struct gp_run_finding *finding = gp_record_add_finding(run->record);
 	va_list args;
 
 	if (!finding)
@@ -110,7 +110,10 @@ static int note_stand(struct run *run, const struct gp_stand *stand)
 	if (stand->missing.set)
 		return 0;
 	note->client = gp_host_describe(&run->host, &stand->choice);
-	note->server = json_incref(stand->session.server);
+	note->server = json_copy(stand->session.server);
+	/* of the hosts, not of where a placement is: they stand once, above */
+	json_object_del(note->client, "inventory");
+	json_object_del(note->server, "inventory");
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /* path: see path.h. The array is the table of contents; below it is what the paths share. */
 #include "path.h"
 #include "place.h"
-#include "prerequisite.h"
+#include "here.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void add_prerequisite(const struct gp_path *path, struct gp_error *err)
 	char missing[260], advice[sizeof(err->advice)];
 
 	if (err->exit_code != GP_EXIT_MISSING ||
-	    !gp_prerequisite_missing(path->name, missing, sizeof(missing)))
+	    !gp_here_missing(path->name, missing, sizeof(missing)))
 		return;
 	snprintf(advice, sizeof(advice), "%s", err->advice);
 	gp_error_advise(err, "%s%smissing here: %s", advice, advice[0] ? "; " : "", missing);

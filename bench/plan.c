@@ -259,7 +259,7 @@ static __attribute__((format(printf, 5, 6))) int find(struct gp_record *record, 
 						      const char *severity, const char *fix,
 						      const char *message_fmt, ...)
 {
-	struct gp_finding *finding = gp_record_add_finding(record);
+	struct gp_run_finding *finding = gp_record_add_finding(record);
 	va_list args;
 
 	if (!finding)

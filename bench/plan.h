@@ -36,7 +36,8 @@ int gp_plan_add_cells(const struct gp_bw_options *opt, const struct gp_path *pat
 int gp_plan_summarize(struct gp_record *record, double min_effect);
 
 /* What is worth knowing beside the figures: threads and memory that are not where they were bound,
- * cells that did not stand still or had a warm-up, rails that were not together. Called once, at the end. -1 out of memory. */
+ * cells that did not stand still or had a warm-up, rails that were not together. Called once, at
+ * the end. -1 out of memory. */
 int gp_plan_find(struct gp_record *record, double min_effect);
 
 /* Hold the GPU paths' cells (any but host and bounce) against the thresholds; where none was

@@ -281,7 +281,7 @@ static void print_diagnosis(const struct gp_record *record, FILE *out)
 static void print_findings(const struct gp_record *record, bool verbose, FILE *out)
 {
 	for (int i = 0; i < record->n_findings; i++) {
-		const struct gp_finding *f = &record->findings[i];
+		const struct gp_run_finding *f = &record->findings[i];
 
 		if (strcmp(f->severity, "info") == 0 && !verbose)
 			continue;

@@ -623,14 +623,40 @@ int gp_connection_rd_atomic(const struct gp_connection *conn)
 	return conn->rd_atomic;
 }
 
+/* The GID that QPs send from: chosen here with tcp, by the kernel with cm. */
+static bool sending_gid(const struct gp_connection *conn, struct ibv_gid_entry *entry)
+{
+	struct ibv_context *ctx = conn->rdma->ctx;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int index = conn->gid_index;
+
+	if (index < 0) {
+		if (!conn->n_qps || ibv_query_qp(conn->qp[0], &attr, IBV_QP_AV, &init) != 0 ||
+		    !attr.ah_attr.is_global)
+			return false;
+		index = attr.ah_attr.grh.sgid_index;
+	}
+	return ibv_query_gid_ex(ctx, (uint32_t)conn->rdma->nic.port, (uint32_t)index, entry, 0) ==
+	       0;
+}
+
 json_t *gp_connection_describe(const struct gp_connection *conn)
 {
+	static const char *const types[] = {[IBV_GID_TYPE_IB] = "InfiniBand",
+					    [IBV_GID_TYPE_ROCE_V1] = "RoCE v1",
+					    [IBV_GID_TYPE_ROCE_V2] = "RoCE v2"};
+	json_t *json = json_pack("{s:s s:i s:n s:n s:n}", "way", gp_connect_name(conn->way), "mtu",
+				 conn->mtu, "gid_index", "gid", "gid_type");
+	struct ibv_gid_entry entry;
 	char gid[INET6_ADDRSTRLEN];
 
-	if (conn->way == GP_CONNECT_CM)
-		return json_pack("{s:s s:i s:n s:n}", "way", "cm", "mtu", conn->mtu, "gid_index",
-				 "gid");
-	inet_ntop(AF_INET6, conn->gid.raw, gid, sizeof(gid));
-	return json_pack("{s:s s:i s:i s:s}", "way", "tcp", "mtu", conn->mtu, "gid_index",
-			 conn->gid_index, "gid", gid);
+	if (!sending_gid(conn, &entry))
+		return json;
+	inet_ntop(AF_INET6, entry.gid.raw, gid, sizeof(gid));
+	json_object_set_new(json, "gid_index", json_integer(entry.gid_index));
+	json_object_set_new(json, "gid", json_string(gid));
+	if (entry.gid_type < sizeof(types) / sizeof(types[0]))
+		json_object_set_new(json, "gid_type", json_string(types[entry.gid_type]));
+	return json;
 }

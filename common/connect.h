@@ -63,7 +63,8 @@ struct ibv_cq *gp_connection_cq(const struct gp_connection *conn);
 /* RDMA reads that one QP may have outstanding, as both devices allow. */
 int gp_connection_rd_atomic(const struct gp_connection *conn);
 
-/* For the record: {"way", "mtu", "gid_index", "gid"}; a new reference. */
+/* For the record: {"way", "mtu", "gid_index", "gid", "gid_type"}, the last three null where they
+ * are not told; gid_type is "InfiniBand", "RoCE v1" or "RoCE v2". A new reference. */
 json_t *gp_connection_describe(const struct gp_connection *conn);
 
 #endif

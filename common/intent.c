@@ -63,7 +63,7 @@ static const struct {
 
 /* Apply a value to a fact; returns 1, or 0 where the value is none of the type's. */
 static int apply(struct gp_inventory *inv, enum gp_fact_id id, enum setting_type type,
-		 const char *value, const struct gp_where *where)
+		 const char *value, const struct gp_origin *where)
 {
 	static const char *const yes[] = {"true", "yes", "on", "1"};
 	static const char *const no[] = {"false", "no", "off", "0"};
@@ -94,7 +94,7 @@ static bool path_ends(const char *path, const char *with)
 }
 
 static int apply_path(struct gp_inventory *inv, const char *path, const char *value,
-		      const struct gp_where *where)
+		      const struct gp_origin *where)
 {
 	int n = 0;
 
@@ -105,7 +105,7 @@ static int apply_path(struct gp_inventory *inv, const char *path, const char *va
 }
 
 static int apply_variable(struct gp_inventory *inv, const char *name, const char *value,
-			  const struct gp_where *where)
+			  const struct gp_origin *where)
 {
 	for (size_t i = 0; i < N_VARIABLES; i++)
 		if (strcmp(name, variables[i].name) == 0)
@@ -115,7 +115,7 @@ static int apply_variable(struct gp_inventory *inv, const char *name, const char
 
 /* "gpu-operator-v24.9.2", "nvcr.io/nvidia/gpu-operator:v25.3.0", "network-operator-26.7.0": in
  * `helm list`, in labels and images. Returns how many it took. */
-static int apply_chart(struct gp_inventory *inv, const char *text, const struct gp_where *where)
+static int apply_chart(struct gp_inventory *inv, const char *text, const struct gp_origin *where)
 {
 	static const struct {
 		const char *name;
@@ -171,12 +171,12 @@ struct walk {
 	int taken;
 };
 
-static struct gp_where where_of(const struct walk *walk, int index)
+static struct gp_origin where_of(const struct walk *walk, int index)
 {
 	if (index < 0 || index >= walk->n)
 		index = walk->n ? walk->n - 1 : 0;
-	return (struct gp_where){walk->source, walk->n ? walk->lines[index].text : "",
-				 walk->n ? walk->lines[index].number : 0};
+	return (struct gp_origin){walk->source, walk->n ? walk->lines[index].text : "",
+				  walk->n ? walk->lines[index].number : 0};
 }
 
 static void path_push(struct walk *walk, const char *key)
@@ -209,7 +209,7 @@ static void take_name(struct walk *walk, const char *value, int index)
 
 static void take_scalar(struct walk *walk, const char *value, int index)
 {
-	struct gp_where where = where_of(walk, index);
+	struct gp_origin where = where_of(walk, index);
 	static const char *const roots[] = {"driver.", "toolkit.", "devicePlugin.", "gds.",
 					    "dcgmExporter."};
 
@@ -277,7 +277,7 @@ static void end(struct walk *walk)
 
 static void document_ends(struct walk *walk)
 {
-	struct gp_where where = where_of(walk, walk->container_line);
+	struct gp_origin where = where_of(walk, walk->container_line);
 
 	if (walk->driver_pod) {
 		gp_inventory_set(walk->inv, GP_FACT_PEERMEM_CONTAINER,
@@ -485,7 +485,7 @@ static void read_describe(struct gp_inventory *inv, const struct gp_segment *seg
 		const struct gp_line *line = &segment->lines[i];
 		const char *text = gp_trimmed(line->text);
 		size_t length = strcspn(text, ":=");
-		struct gp_where where = {source, line->text, line->number};
+		struct gp_origin where = {source, line->text, line->number};
 		char name[64];
 
 		if (strcmp(text, "nvidia-driver-ctr:") == 0)
@@ -508,8 +508,8 @@ static void read_describe(struct gp_inventory *inv, const struct gp_segment *seg
 	if (!driver && !peermem)
 		return;
 	if (peermem || !segment->elided) {
-		struct gp_where where = {source, (peermem ? peermem : driver)->text,
-					 (peermem ? peermem : driver)->number};
+		struct gp_origin where = {source, (peermem ? peermem : driver)->text,
+					  (peermem ? peermem : driver)->number};
 
 		gp_inventory_set(inv, GP_FACT_PEERMEM_CONTAINER, peermem ? GP_YES : GP_NO,
 				 GP_RANK_DIRECT, NULL, &where);
@@ -523,7 +523,7 @@ static void read_pods(struct gp_inventory *inv, const struct gp_segment *segment
 	for (int i = 0; i < segment->n; i++) {
 		const struct gp_line *line = &segment->lines[i];
 		const char *pod = strstr(line->text, "mofed-");
-		struct gp_where where = {source, line->text, line->number};
+		struct gp_origin where = {source, line->text, line->number};
 
 		if (pod && (pod == line->text || pod[-1] == ' ') && strstr(pod, "-ds-") &&
 		    strstr(pod, "/"))
@@ -536,7 +536,7 @@ static void read_pods(struct gp_inventory *inv, const struct gp_segment *segment
 static void read_set_flags(struct gp_inventory *inv, const struct gp_segment *segment,
 			   const char *source)
 {
-	struct gp_where where = {source, segment->command, segment->command_number};
+	struct gp_origin where = {source, segment->command, segment->command_number};
 	struct gp_command command;
 
 	gp_command_read(segment->command, &command);

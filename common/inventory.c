@@ -93,7 +93,7 @@ static void fact_free(struct gp_host_fact *fact)
 
 /* All three strings or none: a fact without its line is no fact. */
 static void fact_fill(struct gp_host_fact *fact, enum gp_known known, enum gp_rank rank,
-		      const char *value, const struct gp_where *where)
+		      const char *value, const struct gp_origin *where)
 {
 	struct gp_host_fact made = {
 		.known = known,
@@ -113,7 +113,7 @@ static void fact_fill(struct gp_host_fact *fact, enum gp_known known, enum gp_ra
 }
 
 void gp_inventory_set(struct gp_inventory *inv, enum gp_fact_id id, enum gp_known known,
-		      enum gp_rank rank, const char *value, const struct gp_where *where)
+		      enum gp_rank rank, const char *value, const struct gp_origin *where)
 {
 	struct gp_host_fact *fact = &inv->facts[id];
 
@@ -128,7 +128,7 @@ void gp_inventory_set(struct gp_inventory *inv, enum gp_fact_id id, enum gp_know
 }
 
 static struct gp_device *device_add(struct gp_devices *devices, const char *name,
-				    const struct gp_where *where)
+				    const struct gp_origin *where)
 {
 	struct gp_device *item;
 
@@ -154,14 +154,14 @@ static struct gp_device *device_add(struct gp_devices *devices, const char *name
 	return item;
 }
 
-void gp_inventory_gpu(struct gp_inventory *inv, const char *name, const struct gp_where *where)
+void gp_inventory_gpu(struct gp_inventory *inv, const char *name, const struct gp_origin *where)
 {
 	if (name[0])
 		device_add(&inv->gpus, name, where);
 }
 
 void gp_inventory_nic(struct gp_inventory *inv, const char *name, const char *driver,
-		      const struct gp_where *where)
+		      const struct gp_origin *where)
 {
 	struct gp_device *nic = name[0] ? device_add(&inv->nics, name, where) : NULL;
 
@@ -197,7 +197,7 @@ void gp_inventory_adopt(struct gp_inventory *inv, const struct gp_inventory *fro
 {
 	for (int id = 0; id < GP_FACT_COUNT; id++) {
 		const struct gp_host_fact *fact = &from->facts[id];
-		struct gp_where where = {fact->source, fact->line, fact->number};
+		struct gp_origin where = {fact->source, fact->line, fact->number};
 
 		if (fact_rows[id].cluster && fact->known && !inv->facts[id].known)
 			fact_fill(&inv->facts[id], fact->known, fact->rank, fact->value, &where);
@@ -211,13 +211,13 @@ static void merge_devices(struct gp_inventory *inv, const struct gp_devices *gpu
 		const struct gp_host_fact *named = &gpus->item[i].named;
 
 		gp_inventory_gpu(inv, gpus->item[i].name,
-				 &(struct gp_where){named->source, named->line, named->number});
+				 &(struct gp_origin){named->source, named->line, named->number});
 	}
 	for (int i = 0; i < nics->n; i++) {
 		const struct gp_host_fact *named = &nics->item[i].named;
 
 		gp_inventory_nic(inv, nics->item[i].name, nics->item[i].driver,
-				 &(struct gp_where){named->source, named->line, named->number});
+				 &(struct gp_origin){named->source, named->line, named->number});
 	}
 }
 
@@ -229,7 +229,7 @@ void gp_inventory_merge(struct gp_inventory *inv, struct gp_inventory *from)
 		if (fact->known)
 			gp_inventory_set(
 				inv, (enum gp_fact_id)id, fact->known, fact->rank, fact->value,
-				&(struct gp_where){fact->source, fact->line, fact->number});
+				&(struct gp_origin){fact->source, fact->line, fact->number});
 	}
 	merge_devices(inv, &from->gpus, &from->nics);
 	for (int i = 0; i < from->n_nccl; i++) {

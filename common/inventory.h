@@ -82,7 +82,7 @@ struct gp_host_fact {
 };
 
 /* Where a line is from. */
-struct gp_where {
+struct gp_origin {
 	const char *source;
 	const char *line;
 	int number;
@@ -123,12 +123,12 @@ void gp_inventory_close(struct gp_inventory *inv);
 
 /* Set a fact; see above for which of two wins. `value` may be NULL. */
 void gp_inventory_set(struct gp_inventory *inv, enum gp_fact_id id, enum gp_known known,
-		      enum gp_rank rank, const char *value, const struct gp_where *where);
+		      enum gp_rank rank, const char *value, const struct gp_origin *where);
 
 /* Note a GPU or RDMA device by name, once each. `driver` may be NULL. */
-void gp_inventory_gpu(struct gp_inventory *inv, const char *name, const struct gp_where *where);
+void gp_inventory_gpu(struct gp_inventory *inv, const char *name, const struct gp_origin *where);
 void gp_inventory_nic(struct gp_inventory *inv, const char *name, const char *driver,
-		      const struct gp_where *where);
+		      const struct gp_origin *where);
 
 /* Note input that could not be read; the same sentence once. */
 void gp_inventory_unread(struct gp_inventory *inv, const char *fmt, ...)

@@ -12,7 +12,7 @@
 
 static void note_gpu(const struct gp_shape_hit *hit, const char *name, size_t length)
 {
-	struct gp_where where = {hit->reading->source, hit->line->text, hit->line->number};
+	struct gp_origin where = {hit->reading->source, hit->line->text, hit->line->number};
 	char copy[100];
 
 	while (length > 0 && isspace((unsigned char)name[length - 1]))
@@ -96,7 +96,7 @@ void gp_shape_product_label(const struct gp_shape_hit *hit)
 
 static void note_nic(const struct gp_shape_hit *hit, const char *name, size_t length)
 {
-	struct gp_where where = {hit->reading->source, hit->line->text, hit->line->number};
+	struct gp_origin where = {hit->reading->source, hit->line->text, hit->line->number};
 	char copy[64];
 
 	if (length == 0 || length >= sizeof(copy))

@@ -83,7 +83,7 @@ static void list_infiniband(const struct gp_reading *reading, const struct gp_li
 	if (strncmp(copy, "total", 5) == 0)
 		return;
 	while ((word = strtok_r(rest, " \t", &rest))) {
-		struct gp_where where = {reading->source, line->text, line->number};
+		struct gp_origin where = {reading->source, line->text, line->number};
 
 		gp_inventory_nic(reading->inv, word, NULL, &where);
 	}

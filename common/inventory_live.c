@@ -242,7 +242,7 @@ static void take_nic_drivers(struct gp_inventory *inv, const struct gp_root *roo
 	int n = gp_root_list(root, "sys/class/infiniband", GP_DEVICES_MAX, &names);
 
 	for (int i = 0; i < n; i++) {
-		struct gp_where where = {"ls /sys/class/infiniband", names[i], 0};
+		struct gp_origin where = {"ls /sys/class/infiniband", names[i], 0};
 
 		snprintf(path, sizeof(path), "sys/class/infiniband/%s/device/driver", names[i]);
 		if (gp_root_link_name(root, path, driver, sizeof(driver)))

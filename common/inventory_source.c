@@ -238,7 +238,7 @@ static void read_infiniband(struct source *source, struct gp_inventory *node, co
 	int n = gp_root_list(&source->root, path, GP_DEVICES_MAX, &names);
 
 	for (int i = 0; i < n; i++) {
-		struct gp_where where = {path, names[i], 0};
+		struct gp_origin where = {path, names[i], 0};
 		bool known;
 
 		snprintf(link, sizeof(link), "%s/%s/device/driver", path, names[i]);
@@ -275,10 +275,10 @@ static void read_tree(struct source *source, struct gp_inventory *node, const ch
 			read_infiniband(source, node, below);
 		else if (is_sysfs_directory(below, "sys/module/nvidia_peermem"))
 			gp_inventory_set(node, GP_FACT_PEERMEM, GP_YES, GP_RANK_KERNEL, NULL,
-					 &(struct gp_where){below, names[i], 0});
+					 &(struct gp_origin){below, names[i], 0});
 		else if (is_sysfs_directory(below, "kernel/mm/memory_peers"))
 			gp_inventory_set(node, GP_FACT_MEMORY_PEERS, GP_YES, GP_RANK_KERNEL, NULL,
-					 &(struct gp_where){below, names[i], 0});
+					 &(struct gp_origin){below, names[i], 0});
 		if (!is_sysfs_directory(below, "sys/class/infiniband"))
 			read_tree(source, node, below, depth + 1);
 	}

@@ -26,7 +26,7 @@ struct tool {
 void gp_reading_note(const struct gp_reading *reading, enum gp_fact_id id, enum gp_known known,
 		     enum gp_rank rank, const char *value, const struct gp_line *line)
 {
-	struct gp_where where = {reading->source, line->text, line->number};
+	struct gp_origin where = {reading->source, line->text, line->number};
 
 	gp_inventory_set(reading->inv, id, known, rank, value, &where);
 }
@@ -177,7 +177,7 @@ static void read_ibv_devices(const struct gp_reading *reading)
 		const struct gp_line *line = &reading->segment->lines[i];
 		const char *text = gp_trimmed(line->text);
 		size_t length = strcspn(text, " \t");
-		struct gp_where where = {reading->source, line->text, line->number};
+		struct gp_origin where = {reading->source, line->text, line->number};
 		char name[64];
 
 		if (text[0] == '-' || strstr(text, "node GUID")) {
@@ -323,7 +323,7 @@ static void read_smi_query(const struct gp_reading *reading, const char *fields)
 {
 	for (int i = 0; i < reading->segment->n; i++) {
 		const struct gp_line *line = &reading->segment->lines[i];
-		struct gp_where where = {reading->source, line->text, line->number};
+		struct gp_origin where = {reading->source, line->text, line->number};
 		const char *field = fields, *cell = gp_trimmed(line->text);
 		char value[100];
 

@@ -133,6 +133,7 @@ static void fill_nic(struct gp_nic *nic, const char *name, int number,
 	nic->active = port->state == IBV_PORT_ACTIVE;
 	nic->ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
 	nic->mtu = 128 << port->active_mtu;
+	nic->mtu_max = 128 << port->max_mtu;
 	nic->speed_code = port->active_speed;
 	nic->software = is_software(name);
 	find_rate(nic, port);

@@ -25,7 +25,7 @@ struct gp_nic {
 	bool active;
 	bool ethernet;		 /* RoCE; else InfiniBand */
 	bool software;		 /* rdma_rxe, siw: its rate is made up */
-	int mtu;		 /* active MTU in bytes */
+	int mtu, mtu_max;	 /* active MTU, and the most that the port can do, in bytes */
 	double rate_gbits_per_s; /* active width times speed */
 	int speed_code;		 /* ibv_port_attr.active_speed */
 	char firmware[64];

@@ -113,7 +113,7 @@ struct gp_sum *gp_record_add_sum(struct gp_record *record)
 	ADD_TO(sums, n_sums);
 }
 
-struct gp_finding *gp_record_add_finding(struct gp_record *record)
+struct gp_run_finding *gp_record_add_finding(struct gp_record *record)
 {
 	ADD_TO(findings, n_findings);
 }
@@ -339,7 +339,7 @@ static json_t *findings_to_json(const struct gp_record *record)
 	json_t *array = json_array();
 
 	for (int i = 0; i < record->n_findings; i++) {
-		const struct gp_finding *f = &record->findings[i];
+		const struct gp_run_finding *f = &record->findings[i];
 
 		json_array_append_new(array, json_pack("{s:s s:s s:s s:o}", "id", f->id, "severity",
 						       f->severity, "message", f->message, "fix",

@@ -89,7 +89,7 @@ struct gp_sum {
 	double of_limit; /* of the limits added */
 };
 
-struct gp_finding {
+struct gp_run_finding {
 	char id[40], severity[12]; /* "error", "warning", "info" */
 	char message[400], fix[300];
 };
@@ -127,7 +127,7 @@ struct gp_record {
 	int n_contrasts;
 	struct gp_sum *sums; /* owned */
 	int n_sums;
-	struct gp_finding *findings; /* owned */
+	struct gp_run_finding *findings; /* owned */
 	int n_findings;
 	struct gp_threshold *thresholds; /* owned */
 	int n_thresholds;
@@ -163,7 +163,7 @@ int gp_record_add_threshold(struct gp_record *record, const struct gp_threshold 
 struct gp_stand_note *gp_record_add_stand(struct gp_record *record);
 struct gp_contrast *gp_record_add_contrast(struct gp_record *record);
 struct gp_sum *gp_record_add_sum(struct gp_record *record);
-struct gp_finding *gp_record_add_finding(struct gp_record *record);
+struct gp_run_finding *gp_record_add_finding(struct gp_record *record);
 
 /* Both ways; a new reference. What is not known is null. */
 json_t *gp_record_to_json(const struct gp_record *record);

@@ -469,7 +469,7 @@ static int read_sum(const json_t *json, struct gp_record *record, struct gp_erro
 
 static int read_finding(const json_t *json, struct gp_record *record, struct gp_error *err)
 {
-	struct gp_finding *f = gp_record_add_finding(record);
+	struct gp_run_finding *f = gp_record_add_finding(record);
 
 	if (!f)
 		return no_memory(err);

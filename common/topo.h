@@ -127,6 +127,11 @@ int gp_topo_gpu_name(struct gp_topo *topo, const char *bdf, int ordinal, const c
 enum gp_class gp_topo_pair(const struct gp_topo *topo, int gpu, int nic);
 enum gp_class gp_topo_class(const struct gp_topo *topo, const char *bdf_a, const char *bdf_b);
 
+/* Whether ACS on a bridge between the two sends peer-to-peer traffic to the root complex, and
+ * whether the IOMMU translates for a device (iommu_group/type DMA...): 1, 0, -1 not told. */
+int gp_topo_acs_redirect(const struct gp_topo *topo, int gpu, int nic);
+int gp_topo_iommu_translates(const struct gp_topo_device *device);
+
 /* NUMA node of a PCI function, -1 where not told; the CPUs near it ("0-13,28-41") in `cpus`, empty
  * where not told. */
 int gp_topo_numa_node(const struct gp_topo *topo, const char *bdf);
@@ -155,10 +160,14 @@ struct gp_topo_finding {
  * pairs that gp_topo_share() makes. */
 int gp_topo_findings(const struct gp_topo *topo, struct gp_topo_finding *findings);
 
-/* Only what makes rails share a link, for pairs that were chosen elsewhere: picks[] has one per GPU,
- * index -1 where it is in no rail. */
+/* Only what makes rails share a link, for pairs that were chosen elsewhere: picks[] has one per
+ * GPU, index -1 where it is in no rail. */
 int gp_topo_rail_findings(const struct gp_topo *topo, const struct gp_topo_pick picks[GP_TOPO_MAX],
 			  struct gp_topo_finding *findings);
+
+/* {"gts", "width", "max_gts", "max_width", "gbytes_per_s"} as in that schema, what is not told
+ * null; a new reference. */
+json_t *gp_link_to_json(const struct gp_link *link);
 
 /* Schema gdrproof/topo/1, results/topo.schema.json; a new reference. And for graphviz. */
 json_t *gp_topo_to_json(const struct gp_topo *topo);

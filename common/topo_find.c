@@ -236,54 +236,17 @@ static void find_link(struct sink *sink)
 	}
 }
 
-/* --- ways: the bridges that a pair goes through --- */
-
-struct way {
-	int n;
-	int obj[2 * GP_TOPO_DEPTH_MAX];
-	bool through_host; /* no PCI bridge is common to both */
-};
-
-static bool is_above(const struct gp_topo *topo, int upper, int obj)
+static bool way_find(const struct sink *sink, int gpu, struct gp_way *way)
 {
-	for (obj = topo->objs[obj].parent; obj >= 0; obj = topo->objs[obj].parent)
-		if (obj == upper)
-			return true;
-	return false;
+	int nic = sink->picks[gpu].index;
+
+	return nic >= 0 && gp_topo_way(sink->topo, gpu, nic, way);
 }
 
-static void way_up(const struct gp_topo *topo, int from, int other, struct way *way)
-{
-	for (int at = topo->objs[from].parent; at >= 0 && way->n < 2 * GP_TOPO_DEPTH_MAX;
-	     at = topo->objs[at].parent) {
-		if (topo->objs[at].kind == GP_OBJ_HOST)
-			break;
-		if (is_above(topo, at, other))
-			return; /* where the two ways meet */
-		way->obj[way->n++] = at;
-	}
-	way->through_host = true;
-}
-
-static bool way_find(const struct sink *sink, int gpu, struct way *way)
-{
-	int nic = sink->picks[gpu].index, a = sink->topo->gpu_obj[gpu], b;
-
-	memset(way, 0, sizeof(*way));
-	b = nic < 0 ? -1 : sink->topo->nic_obj[nic];
-	if (a < 0 || b < 0)
-		return false;
-	way_up(sink->topo, a, b, way);
-	way_up(sink->topo, b, a, way);
-	return true;
-}
-
-/* Request redirect 4, completion redirect 8, upstream forwarding 0x10 (linux/pci_regs.h PCI_ACS_*).
- * Where the way goes through the root complex anyway they change nothing. */
 static void find_acs(struct sink *sink)
 {
 	const struct gp_topo *topo = sink->topo;
-	struct way way;
+	struct gp_way way;
 
 	for (int g = 0; g < topo->n_gpus; g++) {
 		struct names names = {.used = 0};
@@ -293,7 +256,7 @@ static void find_acs(struct sink *sink)
 		for (int i = 0; i < way.n; i++) {
 			const struct gp_obj *obj = &topo->objs[way.obj[i]];
 
-			if (obj->acs > 0 && obj->acs & 0x1c)
+			if (gp_acs_redirects(obj->acs))
 				names_add(&names, obj->bdf);
 		}
 		if (names.n)
@@ -305,11 +268,6 @@ static void find_acs(struct sink *sink)
 	}
 }
 
-static bool translates(const struct gp_topo_device *device)
-{
-	return strncmp(device->iommu, "DMA", 3) == 0;
-}
-
 static void find_iommu(struct sink *sink)
 {
 	const struct gp_topo *topo = sink->topo;
@@ -317,12 +275,12 @@ static void find_iommu(struct sink *sink)
 	const char *type = "";
 
 	for (int i = 0; i < topo->n_gpus; i++)
-		if (translates(&topo->gpus[i])) {
+		if (gp_topo_iommu_translates(&topo->gpus[i]) > 0) {
 			names_add(&names, topo->gpus[i].name);
 			type = topo->gpus[i].iommu;
 		}
 	for (int i = 0; i < topo->n_nics; i++)
-		if (translates(&topo->nics[i]) && !topo->nics[i].software) {
+		if (gp_topo_iommu_translates(&topo->nics[i]) > 0 && !topo->nics[i].software) {
 			names_add(&names, topo->nics[i].name);
 			type = topo->nics[i].iommu;
 		}
@@ -354,7 +312,7 @@ static void gpus_of_nic(struct sink *sink, int nic)
 }
 
 /* The first bridge that the ways of two rails have in common, -1. */
-static int shared_bridge(const struct way *a, const struct way *b)
+static int shared_bridge(const struct gp_way *a, const struct gp_way *b)
 {
 	for (int i = 0; i < a->n; i++)
 		for (int k = 0; k < b->n; k++)
@@ -368,7 +326,7 @@ static void rails_of_bridge(struct sink *sink)
 {
 	const struct gp_topo *topo = sink->topo;
 	int said[GP_TOPO_MAX], n_said = 0;
-	struct way a, b;
+	struct gp_way a, b;
 
 	for (int g = 0; g < topo->n_gpus; g++) {
 		struct names names = {.used = 0};

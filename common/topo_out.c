@@ -27,7 +27,7 @@ static json_t *class_json(enum gp_class class)
 	return class == GP_CLASS_UNKNOWN ? json_null() : json_string(gp_class_name(class));
 }
 
-static json_t *link_json(const struct gp_link *link)
+json_t *gp_link_to_json(const struct gp_link *link)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "gts", number_json(link->gts), "width",
 			 whole_json(link->width), "max_gts", number_json(link->max_gts),
@@ -41,8 +41,8 @@ static json_t *device_json(const struct gp_topo_device *device)
 		"{s:s, s:o, s:o, s:o, s:o, s:o}", "name", device->name, "bdf",
 		text_json(device->bdf), "numa_node",
 		device->numa_node >= 0 ? json_integer(device->numa_node) : json_null(), "cpus",
-		text_json(device->cpus), "link", link_json(&device->link), "narrowest",
-		device->narrowed ? link_json(&device->narrowest) : json_null());
+		text_json(device->cpus), "link", gp_link_to_json(&device->link), "narrowest",
+		device->narrowed ? gp_link_to_json(&device->narrowest) : json_null());
 
 	if (!json)
 		return NULL;

@@ -103,6 +103,17 @@ void gp_topo_text(char *dst, size_t size, const char *src, size_t len);
 /* GT/s times lanes, as a yardstick for "narrower"; 0: not told. */
 double gp_link_weight(const struct gp_link *link);
 
+/* The bridges that a pair goes through, from each device up to where the ways meet. */
+struct gp_way {
+	int n;
+	int obj[2 * GP_TOPO_DEPTH_MAX];
+	bool through_host; /* no PCI bridge is common to both */
+};
+/* False where the place of either is not known. */
+bool gp_topo_way(const struct gp_topo *topo, int gpu, int nic, struct gp_way *way);
+/* What a bridge's ACS control bits (-1: not told) do to peer-to-peer traffic. */
+bool gp_acs_redirects(int acs);
+
 /* After reading: put the devices in order; and (again whenever a device joins) their places and
  * links, and all pairs. */
 void gp_topo_order(struct gp_topo *topo);

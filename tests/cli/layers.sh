@@ -37,14 +37,14 @@ command: options
 bw_options: options rdma stats units
 region: cuda pattern place units
 loop: rdma stop units wire
-prerequisite: classify inventory units
-path: bw_options connect cuda evidence loop place prerequisite rdma record region units
+here: classify cuda inventory units
+path: bw_options connect cuda evidence here loop place rdma record region units
 staged: cuda path rdma stop units
 path_host: path
 path_dmabuf: cuda path rdma units
 path_peermem: cuda path rdma units
 path_bounce: path staged
-host: cuda limit place rdma topo units
+host: cuda here limit place rdma root topo units
 side: path pattern units
 session: host path place side stop units version wire
 plan: evidence path record stats units
@@ -74,6 +74,7 @@ room_of() {
 	common/record_*) echo record ;;
 	common/cuda_abi) echo cuda ;;
 	bench/session_serve) echo session ;;
+	bench/host_describe) echo host ;;
 	bench/placement) echo stand ;;
 	*) echo "$2" ;;
 	esac

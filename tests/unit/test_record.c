@@ -63,7 +63,7 @@ static void add_lists(struct gp_record *record)
 	struct gp_stand_note *stand = gp_record_add_stand(record);
 	struct gp_contrast *contrast = gp_record_add_contrast(record);
 	struct gp_sum *sum = gp_record_add_sum(record);
-	struct gp_finding *finding = gp_record_add_finding(record);
+	struct gp_run_finding *finding = gp_record_add_finding(record);
 
 	assert_true(stand && contrast && sum && finding);
 	*stand = (struct gp_stand_note){.name = "far",
@@ -88,7 +88,7 @@ static void add_lists(struct gp_record *record)
 	sum->gbytes_per_s[0] = 80;
 	sum->gbytes_per_s[1] = 82;
 	sum->summary = gp_summarize(sum->gbytes_per_s, 2);
-	*finding = (struct gp_finding){"not-steady", "warning", "it drifts", "look"};
+	*finding = (struct gp_run_finding){"not-steady", "warning", "it drifts", "look"};
 	record->times = (struct gp_times){12, 1, 10, 0.5, 0.25};
 }
 
