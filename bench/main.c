@@ -30,8 +30,9 @@ static const struct gp_option_table own_table = {
 	.command = "",
 	.arguments = "COMMAND [options]",
 	.summary = "proves GPUDirect RDMA throughput between two hosts",
-	.details = "It prints GB/s beside the path that was really used, the evidence for it, and "
-		   "a\nhost-bounce baseline. `gdrproof COMMAND --help` tells a command's options.",
+	.details = "gdrproof prints GB/s beside the path that was really used, the evidence for "
+		   "it, and\n"
+		   "a host-bounce baseline. `gdrproof COMMAND --help` tells a command's options.",
 	.rows = own_rows,
 };
 

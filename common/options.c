@@ -608,7 +608,8 @@ static void print_row(FILE *out, const struct gp_option *row)
 	print_wrapped(out, column, help);
 }
 
-const struct gp_option gp_option_help = {.name = "help", .type = GP_OPT_FLAG, .help = "this text"};
+const struct gp_option gp_option_help = {
+	.name = "help", .type = GP_OPT_FLAG, .help = "print the options, and end"};
 
 static void print_rows(FILE *out, const struct gp_option_table *table)
 {

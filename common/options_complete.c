@@ -31,7 +31,7 @@ static const char engine[] =
 	"	_gdrproof_command \"$command\" || return 0\n"
 	"	if ! _gdrproof_value \"$command\" \"$option\" && [[ $current == -* || -z $kind ]]; "
 	"then\n"
-	"		kind=words words=$options\n"
+	"		kind='words' words=$options\n"
 	"	fi\n"
 	"	case $kind in\n"
 	"	words)\n"
@@ -88,7 +88,7 @@ static void literal_words(const char *arg, char *buf, size_t size)
 
 static void put_command_words(FILE *out, const struct gp_program *program)
 {
-	fprintf(out, "kind=words words='");
+	fprintf(out, "kind='words' words='");
 	for (int i = 0; program->commands[i]; i++)
 		fprintf(out, "%s%s", i ? " " : "", program->commands[i]->command);
 	fputc('\'', out);
@@ -100,7 +100,7 @@ static void put_kind(FILE *out, const struct gp_program *program, const char *ar
 	if (strncmp(arg + (arg[0] == '['), "COMMAND", strlen("COMMAND")) == 0)
 		put_command_words(out, program);
 	else
-		fprintf(out, "kind=%s", arg[0] ? kind_of(arg) : "");
+		fprintf(out, "kind='%s'", arg[0] ? kind_of(arg) : "");
 }
 
 static void put_value(FILE *out, const struct gp_program *program, const struct gp_option *row)
@@ -108,7 +108,7 @@ static void put_value(FILE *out, const struct gp_program *program, const struct 
 	char literal[120] = "";
 
 	if (row->choices) {
-		fprintf(out, "kind=%s words='", row->type == GP_OPT_CHOICES ? "list" : "words");
+		fprintf(out, "kind='%s' words='", row->type == GP_OPT_CHOICES ? "list" : "words");
 		for (int i = 0; row->choices[i]; i++)
 			fprintf(out, "%s%s", i ? " " : "", row->choices[i]);
 		fputc('\'', out);
@@ -116,9 +116,9 @@ static void put_value(FILE *out, const struct gp_program *program, const struct 
 	}
 	literal_words(row->arg, literal, sizeof(literal));
 	if (row->zero_word)
-		fprintf(out, "kind=words words='%s'", row->zero_word);
+		fprintf(out, "kind='words' words='%s'", row->zero_word);
 	else if (literal[0])
-		fprintf(out, "kind=words words='%s'", literal + 1);
+		fprintf(out, "kind='words' words='%s'", literal + 1);
 	else
 		put_kind(out, program, row->arg);
 }

@@ -81,7 +81,8 @@ static void put_title(FILE *out, const struct gp_program *program,
 	put(out, title);
 	fputs(" 1 \"\" \"gdrproof ", out);
 	put(out, program->version);
-	fputs("\" \"User Commands\"\n.SH NAME\n", out);
+	/* No hyphens of groff's own: a name that is broken by one can't be copied. */
+	fputs("\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n", out);
 	put(out, name);
 	fputs(" \\- ", out);
 	put(out, table->summary);
@@ -95,7 +96,8 @@ static void put_synopsis(FILE *out, const struct gp_option_table *table)
 		put_in(out, 'B', table->command);
 		fputs(" [\\fIoptions\\fR] ", out);
 	}
-	put_in(out, 'I', table->arguments);
+	if (table->arguments[0])
+		put_in(out, 'I', table->arguments);
 	fputc('\n', out);
 }
 
@@ -124,12 +126,7 @@ static void put_details(FILE *out, const char *text)
 static void put_description(FILE *out, const struct gp_option_table *table)
 {
 	fputs(".SH DESCRIPTION\n", out);
-	put(out, table->summary);
-	fputs(".\n", out);
-	if (table->details) {
-		fputs(".PP\n", out);
-		put_details(out, table->details);
-	}
+	put_details(out, table->details ? table->details : table->summary);
 }
 
 static void put_row(FILE *out, const struct gp_option *row)
