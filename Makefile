@@ -32,6 +32,13 @@ FUZZ_SAN = -fno-sanitize-recover=undefined -fsanitize=address,undefined
 FUZZ_OBJ = $(patsubst %.c,$(BUILD)/fuzz/obj/%.o,$(filter-out bench/main.c,$(SRC)))
 FUZZ = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
+# A command is a file, and has a manual page.
+COMMANDS = $(patsubst bench/cmd_%.c,%,$(wildcard bench/cmd_*.c))
+PAGES = $(BUILD)/man1/gdrproof.1 $(COMMANDS:%=$(BUILD)/man1/gdrproof-%.1)
+BIN_DIR = $(DESTDIR)$(PREFIX)/bin
+MAN_DIR = $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
 all: $(BUILD)/gdrproof
 
 $(BUILD)/gdrproof: $(OBJ)
@@ -81,9 +88,26 @@ fuzz: $(FUZZ)
 check:
 	scripts/check
 
-install: $(BUILD)/gdrproof
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/gdrproof $(DESTDIR)$(PREFIX)/bin/gdrproof
+$(BUILD)/man1/gdrproof.1: $(BUILD)/gdrproof
+	@mkdir -p $(@D)
+	$(Q)$< --manual >$@
+
+$(BUILD)/man1/gdrproof-%.1: $(BUILD)/gdrproof
+	@mkdir -p $(@D)
+	$(Q)$< --manual $* >$@
+
+$(BUILD)/completion/gdrproof: $(BUILD)/gdrproof
+	@mkdir -p $(@D)
+	$(Q)$< --completion >$@
+
+install: $(BUILD)/gdrproof $(PAGES) $(BUILD)/completion/gdrproof
+	install -d $(BIN_DIR) $(MAN_DIR) $(COMPLETION_DIR)
+	install -m 755 $(BUILD)/gdrproof $(BIN_DIR)
+	install -m 644 $(PAGES) $(MAN_DIR)
+	install -m 644 $(BUILD)/completion/gdrproof $(COMPLETION_DIR)
+
+uninstall:
+	rm -f $(BIN_DIR)/gdrproof $(PAGES:$(BUILD)/man1/%=$(MAN_DIR)/%) $(COMPLETION_DIR)/gdrproof
 
 format:
 	clang-format -i $(wildcard common/*.[ch] bench/*.[ch] tests/*/*.[ch])
@@ -101,12 +125,14 @@ help:
 	@echo "emu      the emulated GPU under $(BUILD)/emu"
 	@echo "fuzz     the fuzz targets under $(BUILD)/fuzz (clang)"
 	@echo "install  to DESTDIR/PREFIX ($(DESTDIR)$(PREFIX))"
+	@echo "uninstall removes what install put there"
 	@echo "perf     what the loops cost on simulated devices, as one table"
 	@echo "lab      a shell in the virtual lab"
 	@echo "format   clang-format over all sources"
 	@echo "clean    remove what was built (the lab's kernel stays)"
 
 FORCE:
-.PHONY: all unit fuzz emu check install format lab clean help FORCE
+.PHONY: all unit fuzz emu check install uninstall format lab clean help FORCE
 .SECONDARY:
+.DELETE_ON_ERROR:
 -include $(OBJ:.o=.d) $(wildcard $(BUILD)/tests/unit/*.d)

@@ -13,19 +13,28 @@ static const struct gp_command *const commands[] = {
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static void print_help(FILE *out)
-{
-	fprintf(out,
-		"usage: gdrproof COMMAND [options]\n\n"
-		"Proves GPUDirect RDMA throughput between two hosts: GB/s beside the path that "
-		"was\n"
-		"really used, the evidence for it, and a host-bounce baseline.\n\ncommands:\n");
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(out, "  %-8s %s\n", commands[i]->options->command,
-			commands[i]->options->summary);
-	fprintf(out, "\n`gdrproof COMMAND --help` tells the options; `gdrproof --version` the "
-		     "version.\n");
-}
+/* What is asked of the program itself. */
+enum { OWN_VERSION, OWN_MANUAL, OWN_COMPLETION };
+
+static const struct gp_option own_rows[] = {
+	[OWN_VERSION] = {.name = "version", .help = "the version"},
+	[OWN_MANUAL] = {.name = "manual",
+			.type = GP_OPT_TEXT,
+			.arg = "[COMMAND]",
+			.help = "the manual page, of a command or of the program, in roff"},
+	[OWN_COMPLETION] = {.name = "completion", .help = "the completion script for bash"},
+	{.name = NULL},
+};
+
+static const struct gp_option_table own_table = {
+	.command = "",
+	.arguments = "COMMAND [options]",
+	.summary = "proves GPUDirect RDMA throughput between two hosts",
+	.details = "gdrproof prints GB/s beside the path that was really used, the evidence for "
+		   "it, and\n"
+		   "a host-bounce baseline. `gdrproof COMMAND --help` tells a command's options.",
+	.rows = own_rows,
+};
 
 static const struct gp_command *find(const char *name)
 {
@@ -35,10 +44,15 @@ static const struct gp_command *find(const char *name)
 	return NULL;
 }
 
+static bool is_option(const char *word, const struct gp_option *row)
+{
+	return strncmp(word, "--", 2) == 0 && strcmp(word + 2, row->name) == 0;
+}
+
 static bool wants_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0)
+		if (is_option(argv[i], &gp_option_help))
 			return true;
 	return false;
 }
@@ -62,30 +76,57 @@ static int print_error(const struct gp_error *err)
 	return err->exit_code;
 }
 
+static int unknown_command(const char *name)
+{
+	struct gp_error err = {0};
+
+	gp_error_set(&err, GP_EXIT_USAGE, "unknown command '%s'", name);
+	gp_error_advise(&err, "see gdrproof --help");
+	return print_error(&err);
+}
+
+static int print_manual(const struct gp_program *program, const char *name)
+{
+	const struct gp_command *command = name ? find(name) : NULL;
+
+	if (name && !command)
+		return unknown_command(name);
+	gp_options_manual(program, command ? command->options : program->own, stdout);
+	return flush_output(GP_EXIT_OK);
+}
+
+/* argv[1] is no command. */
+static int run_own(const struct gp_program *program, int argc, char **argv)
+{
+	if (argc < 2) {
+		gp_options_overview(program, stderr);
+		return GP_EXIT_USAGE;
+	}
+	if (is_option(argv[1], &own_rows[OWN_MANUAL]))
+		return print_manual(program, argc > 2 ? argv[2] : NULL);
+	if (is_option(argv[1], &gp_option_help) || strcmp(argv[1], "help") == 0)
+		gp_options_overview(program, stdout);
+	else if (is_option(argv[1], &own_rows[OWN_VERSION]))
+		printf("gdrproof %s\n", program->version);
+	else if (is_option(argv[1], &own_rows[OWN_COMPLETION]))
+		gp_options_completion(program, stdout);
+	else
+		return unknown_command(argv[1]);
+	return flush_output(GP_EXIT_OK);
+}
+
 int main(int argc, char **argv)
 {
-	const struct gp_command *command;
+	const struct gp_option_table *tables[N_COMMANDS + 1] = {NULL};
+	const struct gp_program program = {&own_table, tables, gp_version};
+	const struct gp_command *command = argc > 1 ? find(argv[1]) : NULL;
 	struct gp_error err = {0};
 	int exit_code;
 
-	if (argc < 2) {
-		print_help(stderr);
-		return GP_EXIT_USAGE;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-		print_help(stdout);
-		return flush_output(GP_EXIT_OK);
-	}
-	if (strcmp(argv[1], "--version") == 0) {
-		printf("gdrproof %s\n", gp_version);
-		return flush_output(GP_EXIT_OK);
-	}
-	command = find(argv[1]);
-	if (!command) {
-		gp_error_set(&err, GP_EXIT_USAGE, "unknown command '%s'", argv[1]);
-		gp_error_advise(&err, "see gdrproof --help");
-		return print_error(&err);
-	}
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		tables[i] = commands[i]->options;
+	if (!command)
+		return run_own(&program, argc, argv);
 	if (wants_help(argc - 1, argv + 1)) {
 		gp_options_help(command->options, stdout);
 		return flush_output(GP_EXIT_OK);

@@ -22,7 +22,7 @@ typedef int read_fn(const struct gp_option *row, const char *text, void *member,
 		    size_t why_size);
 typedef void write_fn(const struct gp_option *row, const void *member, char *buf, size_t size);
 
-static void say_range(const struct gp_option *row, char *why, size_t size)
+static void range_text(const struct gp_option *row, char *buf, size_t size)
 {
 	char lo[32], hi[32];
 
@@ -33,8 +33,29 @@ static void say_range(const struct gp_option *row, char *why, size_t size)
 		snprintf(lo, sizeof(lo), "%g", row->min);
 		snprintf(hi, sizeof(hi), "%.10g", row->max);
 	}
-	snprintf(why, size, "takes %s to %s%s%s", lo, hi, row->zero_word ? ", or " : "",
+	snprintf(buf, size, "%s to %s%s%s", lo, hi, row->zero_word ? ", or " : "",
 		 row->zero_word ? row->zero_word : "");
+}
+
+char *gp_option_takes(const struct gp_option *row, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; row->choices && row->choices[i] && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+					 row->choices[i]);
+	if (row->type == GP_OPT_INT || row->type == GP_OPT_REAL || row->type == GP_OPT_SIZE ||
+	    row->type == GP_OPT_SIZES)
+		range_text(row, buf, size);
+	return buf;
+}
+
+static void say_takes(const struct gp_option *row, const char *verb, char *why, size_t size)
+{
+	char takes[160];
+
+	snprintf(why, size, "%s %s", verb, gp_option_takes(row, takes, sizeof(takes)));
 }
 
 static int read_flag(const struct gp_option *row, const char *text, void *member, char *why,
@@ -61,7 +82,7 @@ static int read_real_value(const struct gp_option *row, const char *text, double
 	char *end;
 	double value = strtod(text, &end);
 
-	say_range(row, why, why_size);
+	say_takes(row, "takes", why, why_size);
 	if (end == text || *end != '\0' || !isfinite(value) || value < row->min || value > row->max)
 		return -1;
 	*out = value;
@@ -121,7 +142,7 @@ static int read_size(const struct gp_option *row, const char *text, void *member
 {
 	uint64_t value;
 
-	say_range(row, why, why_size);
+	say_takes(row, "takes", why, why_size);
 	if (gp_size_read(text, &value) < 0 || (double)value < row->min || (double)value > row->max)
 		return -1;
 	*(uint64_t *)member = value;
@@ -248,16 +269,6 @@ static void write_texts(const struct gp_option *row, const void *member, char *b
 		append(buf, size, list->text[i]);
 }
 
-static void say_choices(const struct gp_option *row, char *why, size_t size)
-{
-	snprintf(why, size, "is %s", row->type == GP_OPT_CHOICES ? "a list of " : "one of ");
-	for (int i = 0; row->choices[i]; i++) {
-		size_t used = strlen(why);
-
-		snprintf(why + used, size - used, "%s%s", i ? ", " : "", row->choices[i]);
-	}
-}
-
 static int find_choice(const struct gp_option *row, const char *word)
 {
 	for (int i = 0; row->choices[i]; i++)
@@ -272,7 +283,7 @@ static int read_choice(const struct gp_option *row, const char *text, void *memb
 	int i = find_choice(row, text);
 
 	if (i < 0) {
-		say_choices(row, why, why_size);
+		say_takes(row, "is one of", why, why_size);
 		return -1;
 	}
 	*(int *)member = i;
@@ -292,7 +303,7 @@ static int read_choices(const struct gp_option *row, const char *text, void *mem
 	char word[32];
 	int rc;
 
-	say_choices(row, why, why_size);
+	say_takes(row, "is a list of", why, why_size);
 	while ((rc = next_word(&cursor, word, sizeof(word))) > 0) {
 		int choice = find_choice(row, word);
 
@@ -577,7 +588,7 @@ static void print_wrapped(FILE *out, int column, const char *text)
 
 static void print_row(FILE *out, const struct gp_option *row)
 {
-	char help[600];
+	char help[600], takes[160];
 	size_t used;
 	int column;
 
@@ -589,28 +600,43 @@ static void print_row(FILE *out, const struct gp_option *row)
 		column += fprintf(out, " %s", row->arg);
 
 	used = (size_t)snprintf(help, sizeof(help), "%s", row->help);
-	if (row->choices) {
-		used += (size_t)snprintf(help + used, sizeof(help) - used, " (");
-		for (int i = 0; row->choices[i]; i++)
-			used += (size_t)snprintf(help + used, sizeof(help) - used, "%s%s",
-						 i ? ", " : "", row->choices[i]);
-		used += (size_t)snprintf(help + used, sizeof(help) - used, ")");
-	}
+	if (row->choices)
+		used += (size_t)snprintf(help + used, sizeof(help) - used, " (%s)",
+					 gp_option_takes(row, takes, sizeof(takes)));
 	if (row->def && row->type != GP_OPT_FLAG)
 		snprintf(help + used, sizeof(help) - used, " [%s]", row->def);
 	print_wrapped(out, column, help);
 }
 
-void gp_options_help(const struct gp_option_table *table, FILE *out)
+const struct gp_option gp_option_help = {
+	.name = "help", .type = GP_OPT_FLAG, .help = "print the options, and end"};
+
+static void print_rows(FILE *out, const struct gp_option_table *table)
 {
-	fprintf(out, "usage: gdrproof %s [options]%s%s\n\n%s\n\noptions:\n", table->command,
-		table->arguments[0] ? " " : "", table->arguments, table->summary);
+	fprintf(out, "\noptions:\n");
 	for (const struct gp_option *row = table->rows; row->name; row++)
 		print_row(out, row);
-	print_wrapped(out, fprintf(out, "      --help"), "this text");
+	print_row(out, &gp_option_help);
 	if (table->details)
 		fprintf(out, "\n%s\n", table->details);
+}
+
+void gp_options_help(const struct gp_option_table *table, FILE *out)
+{
+	fprintf(out, "usage: gdrproof %s [options]%s%s\n\n%s\n", table->command,
+		table->arguments[0] ? " " : "", table->arguments, table->summary);
+	print_rows(out, table);
 	fprintf(out, "\nexit status:\n");
 	for (int code = GP_EXIT_OK; code <= GP_EXIT_WRONG; code++)
 		fprintf(out, "  %d  %s\n", code, gp_exit_text((enum gp_exit)code));
+}
+
+void gp_options_overview(const struct gp_program *program, FILE *out)
+{
+	fprintf(out, "usage: gdrproof %s\n\n%s\n\ncommands:\n", program->own->arguments,
+		program->own->summary);
+	for (int i = 0; program->commands[i]; i++)
+		fprintf(out, "  %-8s %s\n", program->commands[i]->command,
+			program->commands[i]->summary);
+	print_rows(out, program->own);
 }

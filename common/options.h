@@ -74,6 +74,16 @@ struct gp_option_table {
 	const struct gp_option *rows;
 };
 
+/* The program as a whole. */
+struct gp_program {
+	const struct gp_option_table *own; /* what is asked of no command; its `command` is "" */
+	const struct gp_option_table *const *commands; /* NULL-terminated */
+	const char *version;
+};
+
+/* --help, which every table has without a row of its own: main deals with it. */
+extern const struct gp_option gp_option_help;
+
 /* Which rows were given explicitly: bit i is row i. */
 typedef uint64_t gp_option_mask;
 
@@ -100,6 +110,10 @@ int gp_option_read(const struct gp_option *row, const char *text, void *values,
 /* The value as one would type it; reading it back gives the same. Returns buf. */
 char *gp_option_write(const struct gp_option *row, const void *values, char *buf, size_t size);
 
+/* What a value may be, for people: "1 to 16384, or auto", "full, sample, off"; empty where neither
+ * range nor choices bind it. Returns buf. */
+char *gp_option_takes(const struct gp_option *row, char *buf, size_t size);
+
 /* The row of that name, or NULL. */
 const struct gp_option *gp_option_find(const struct gp_option_table *table, const char *name);
 
@@ -113,5 +127,23 @@ int gp_options_from_json(const struct gp_option_table *table, const json_t *json
 
 /* --help for one command. */
 void gp_options_help(const struct gp_option_table *table, FILE *out);
+
+/* --help of the program: its commands and its own options. */
+void gp_options_overview(const struct gp_program *program, FILE *out);
+
+/*
+ * The manual page, in roff with the macros of man(7), section 1: of one of the program's commands,
+ * or of the program itself where `table` is its own. All texts must be ASCII.
+ */
+void gp_options_manual(const struct gp_program *program, const struct gp_option_table *table,
+		       FILE *out);
+
+/*
+ * A completion script for bash 4 and later: commands, options, choices (also within a list), and
+ * names of files. What a value is follows from its row: choices, zero_word, and `arg`, where
+ * FILE, LOG, SRC and DIR are names of files, and words in small letters between bars
+ * ("N|nic|gpu|far") are meant literally. Names and choices must need no quoting in a shell.
+ */
+void gp_options_completion(const struct gp_program *program, FILE *out);
 
 #endif

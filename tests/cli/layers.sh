@@ -62,7 +62,7 @@ cmd_path: *
 cmd_topo: *
 cmd_compare: *
 cmd_report: *
-main: command stop version
+main: command options stop version
 '
 
 # Files that are one room together, by directory and name without its ending.
@@ -72,6 +72,7 @@ room_of() {
 	common/inventory_* | common/intent | common/nccl) echo inventory ;;
 	common/classify_*) echo classify ;;
 	common/record_*) echo record ;;
+	common/options_*) echo options ;;
 	common/cuda_abi) echo cuda ;;
 	bench/session_serve) echo session ;;
 	bench/host_describe) echo host ;;
