@@ -16,6 +16,7 @@
  * every immediate keeps what arrives late out of the next round.
  */
 #include "staged.h"
+#include "place.h"
 #include "stop.h"
 #include "units.h"
 
@@ -25,7 +26,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define SLOTS	       8
 #define CHUNK_BYTES    GP_MIB	      /* large enough for a copy engine to reach its rate */
@@ -153,13 +153,11 @@ static int open_slots(struct gp_staging *st, struct gp_rig *rig, struct gp_error
 
 	st->slot_bytes = largest_chunk(rig->end->opt);
 	st->host_bytes = 2 * SLOTS * st->slot_bytes;
-	host = mmap(NULL, st->host_bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (host == MAP_FAILED)
-		return gp_error_errno(err, GP_EXIT_FAILED, errno, "mmap",
-				      "%" PRIu64 " bytes of bounce slots", st->host_bytes);
+	/* Every page is on its node before the pin, which would hold it wherever it is. */
+	if (gp_place_alloc(st->host_bytes, rig->end->mem_node, &host, err) < 0)
+		return -1;
 	if (gp_cuda_pin(cuda, host, st->host_bytes, err) < 0) {
-		munmap(host, st->host_bytes);
+		gp_place_free(host, st->host_bytes);
 		return -1;
 	}
 	st->host = host;
@@ -225,7 +223,7 @@ void gp_staging_close(struct gp_rig *rig)
 	}
 	if (st->host) {
 		gp_cuda_unpin(cuda, st->host);
-		munmap(st->host, st->host_bytes);
+		gp_place_free(st->host, st->host_bytes);
 	}
 	free(st);
 }

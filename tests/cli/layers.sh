@@ -39,7 +39,7 @@ region: cuda pattern place units
 loop: rdma stop units wire
 prerequisite: classify inventory units
 path: bw_options connect cuda evidence loop place prerequisite rdma record region units
-staged: cuda path rdma stop units
+staged: cuda path place rdma stop units
 path_host: path
 path_dmabuf: cuda path rdma units
 path_peermem: cuda path rdma units
