@@ -76,45 +76,60 @@ int gp_copies_done(struct gp_copies *copies, enum gp_pipe_kind pipe, int slot, s
 /* ---- measuring ---- */
 
 #define LONG_BYTES GP_MIB
-#define IN_A_ROW   4
+#define SHORT_ROW  2
+#define LONG_ROW   8
 #define TRIES	   4
 #define TRIES_NS   (GP_NS_PER_S / 200) /* no try begins after so long, but the first */
 
-/* Queue some copies and wait for the last: ns of one. */
-static int time_row(struct gp_copies *copies, enum gp_pipe_kind pipe, char *gpu, uint64_t bytes,
-		    double timeout_s, double *ns, struct gp_error *err)
+/* What is measured: copies of `bytes`, `n` in a row. */
+struct row {
+	struct gp_copies *copies;
+	enum gp_pipe_kind pipe;
+	char *gpu;
+	uint64_t bytes;
+	double timeout_s;
+};
+
+/* Queue `n` copies and wait for the last. */
+static int time_row(const struct row *row, int n, double *ns, struct gp_error *err)
 {
 	uint64_t start_ns = gp_now_ns();
 	int rc = 0;
 
-	for (int i = 0; i < IN_A_ROW && rc == 0; i++)
-		rc = gp_copies_begin(copies, pipe, i, bytes, gpu + (uint64_t)i * bytes, bytes, err);
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = gp_copies_begin(row->copies, row->pipe, i, row->bytes,
+				     row->gpu + (uint64_t)i * row->bytes, row->bytes, err);
 	while (rc == 0) {
-		rc = gp_copies_done(copies, pipe, IN_A_ROW - 1, err);
-		if (rc == 0 && (double)(gp_now_ns() - start_ns) > timeout_s * 1e9)
+		rc = gp_copies_done(row->copies, row->pipe, n - 1, err);
+		if (rc == 0 && (double)(gp_now_ns() - start_ns) > row->timeout_s * 1e9)
 			return gp_error_set(err, GP_EXIT_FAILED,
 					    "cudaMemcpyAsync of %llu bytes: no progress for %.1f s",
-					    (unsigned long long)bytes, timeout_s);
+					    (unsigned long long)row->bytes, row->timeout_s);
 		if (rc == 0)
 			sched_yield();
 	}
-	*ns = (double)(gp_now_ns() - start_ns) / IN_A_ROW;
+	*ns = (double)(gp_now_ns() - start_ns);
 	return rc < 0 ? -1 : 0;
 }
 
-/* The best of a few: what disturbs a copy only makes it longer. */
-static int time_best(struct gp_copies *copies, enum gp_pipe_kind pipe, void *gpu, uint64_t bytes,
-		     double timeout_s, double *best_ns, struct gp_error *err)
+/* What one more copy in a queue takes: a long row less a short one. The best of a few each, since
+ * what disturbs a copy only makes it longer. */
+static int time_one(const struct row *row, double *one_ns, struct gp_error *err)
 {
 	uint64_t start_ns = gp_now_ns();
-	double ns = 0;
+	double few_ns = 0, many_ns = 0, ns = 0;
 
 	for (int i = 0; i < TRIES && (i == 0 || gp_now_ns() - start_ns < TRIES_NS); i++) {
-		if (time_row(copies, pipe, gpu, bytes, timeout_s, &ns, err) < 0)
+		if (time_row(row, SHORT_ROW, &ns, err) < 0)
 			return -1;
-		if (i == 0 || ns < *best_ns)
-			*best_ns = ns;
+		few_ns = i == 0 || ns < few_ns ? ns : few_ns;
+		if (time_row(row, LONG_ROW, &ns, err) < 0)
+			return -1;
+		many_ns = i == 0 || ns < many_ns ? ns : many_ns;
 	}
+	*one_ns = (many_ns - few_ns) / (LONG_ROW - SHORT_ROW);
+	if (*one_ns < many_ns / LONG_ROW / 4) /* disturbed beyond use */
+		*one_ns = many_ns / LONG_ROW;
 	return 0;
 }
 
@@ -122,18 +137,19 @@ int gp_copies_measure(struct gp_copies *copies, enum gp_pipe_kind pipe, void *gp
 		      uint64_t gpu_bytes, double timeout_s, struct gp_stage_rate *rate,
 		      struct gp_error *err)
 {
-	uint64_t most =
-		(gpu_bytes < copies->room_bytes ? gpu_bytes : copies->room_bytes) / IN_A_ROW;
-	uint64_t longer = most < LONG_BYTES ? most / 4096 * 4096 : LONG_BYTES;
-	uint64_t shorter = longer / 16;
+	uint64_t room = gpu_bytes < copies->room_bytes ? gpu_bytes : copies->room_bytes;
+	uint64_t most = room / LONG_ROW / 4096 * 4096;
+	uint64_t longer = most < LONG_BYTES ? most : LONG_BYTES, shorter = longer / 16;
+	struct row row = {copies, pipe, gpu, shorter, timeout_s};
 	double short_ns, long_ns;
 
-	if (shorter == 0) { /* no room to tell anything */
-		*rate = (struct gp_stage_rate){0};
-		return 0;
-	}
-	if (time_best(copies, pipe, gpu, shorter, timeout_s, &short_ns, err) < 0 ||
-	    time_best(copies, pipe, gpu, longer, timeout_s, &long_ns, err) < 0)
+	*rate = (struct gp_stage_rate){0};
+	if (longer == 0)
+		return 0; /* no room to tell anything */
+	if (time_one(&row, &short_ns, err) < 0)
+		return -1;
+	row.bytes = longer;
+	if (time_one(&row, &long_ns, err) < 0)
 		return -1;
 	*rate = gp_stage_rate_fit(shorter, short_ns, longer, long_ns);
 	return 0;

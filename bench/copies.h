@@ -42,7 +42,7 @@ int gp_copies_done(struct gp_copies *copies, enum gp_pipe_kind pipe, int slot,
  * What copies out of, or into, `gpu` give: queued one behind another as in the pipeline, of two
  * lengths, within a few milliseconds where the machine is no slower than 1 GB/s. `gpu_bytes` of
  * memory there are used, what is in it is overwritten where copies go in. A copy that does not end
- * within `timeout_s` is an error.
+ * within `timeout_s` is an error. All zero where there is too little room to measure.
  */
 int gp_copies_measure(struct gp_copies *copies, enum gp_pipe_kind pipe, void *gpu,
 		      uint64_t gpu_bytes, double timeout_s, struct gp_stage_rate *rate,

@@ -41,6 +41,8 @@ static int measure_copies(struct gp_rig *rig, struct gp_error *err)
 	    gp_copies_measure(copies, GP_PIPE_IN, region->addr, region->bytes, timeout_s, &r->in,
 			      err) < 0)
 		return -1;
+	if (r->out.gbytes_per_s <= 0)
+		return 0;
 	gp_fact_add(&rig->facts, "copies", rig->end->side, "cudaMemcpyAsync, when opened",
 		    GP_SUPPORT_UNKNOWN,
 		    "out of the GPU %.1f GB/s and %.1f us each, into it %.1f GB/s and %.1f us",
@@ -399,7 +401,7 @@ int gp_staging_tune(struct gp_rig *rig, struct gp_error *err)
 	pipes[0].wire = pipes[1].wire = wire;
 	rig->tuning = gp_tuning_choose(opt, pipes, 2);
 	gp_fact_add(&rig->facts, "wire", rig->end->side, "RDMA between the slots, when opened",
-		    GP_SUPPORT_UNKNOWN, "%.1f GB/s, latency %.1f us", wire.gbytes_per_s,
+		    GP_SUPPORT_UNKNOWN, "%.1f GB/s, round trip %.1f us", wire.gbytes_per_s,
 		    wire.fixed_ns / 1e3);
 	gp_fact_add(&rig->facts, "pipeline", rig->end->side,
 		    opt->bounce_chunk && opt->bounce_slots ? "--bounce-chunk, --bounce-slots"

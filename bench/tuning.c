@@ -11,7 +11,7 @@
 #define SLOTS_LEAST  8
 #define SLOTS_MOST   32
 #define ROOM	     (SLOTS_LEAST * CHUNK_MOST)
-#define FIXED_SHARE  0.04
+#define FIXED_SHARE  0.03
 #define REQUESTS_MAX 4096 /* of the data of all slots, on one QP */
 
 struct gp_stage_rate gp_stage_rate_fit(uint64_t short_bytes, double short_ns, uint64_t long_bytes,
@@ -74,8 +74,9 @@ static uint64_t choose_chunk(const struct gp_pipe_rates *pipes, int n, uint64_t 
 }
 
 /*
- * Slots are held on the source's side while a chunk is copied and sent, on the sink's while it
- * arrives, is copied, and the note that it is free goes back.
+ * A slot is held at the source while its chunk is copied, announced, fetched and freed again, at
+ * the sink while it comes, is copied and freed. With read, the longer, that is two round trips
+ * beside the work.
  */
 static double slots_in_use(const struct gp_pipe_rates *pipe, uint64_t chunk)
 {

@@ -18,7 +18,7 @@ struct gp_tuning {
 };
 
 /* A stage: n bytes take fixed_ns + n / rate. For a copy `fixed_ns` is what each costs in a queue of
- * them; on the wire it is the latency, which the next chunk does not wait for. All zero: there is
+ * them; on the wire it is a round trip, which the next chunk does not wait for. All zero: there is
  * no such stage. */
 struct gp_stage_rate {
 	double gbytes_per_s; /* bytes per ns */
@@ -45,7 +45,7 @@ struct gp_tuning gp_tuning_begin(const struct gp_bw_options *opt);
 
 /*
  * The choice for `n` directions at once: the smallest chunk (a power of two) in which no copy's
- * fixed cost is over 4 %, and twice the slots that keep the slowest stage at work while a chunk is
+ * fixed cost is over 3 %, and twice the slots that keep the slowest stage at work while a chunk is
  * in the others. What the options say stays as it is.
  */
 struct gp_tuning gp_tuning_choose(const struct gp_bw_options *opt,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perf_loop: drives gp_loop_run() against a device that does nothing: posting walks the chain, as any
- * driver must, and notes what is signalled; polling hands that back at once. What is left is what
- * our loop costs. One configuration a run, one line of nanoseconds a message; tests/perf/run makes
- * the table of them, and counts instructions with valgrind. `floor` posts one chain over and over
- * without any loop of ours.
+ * perf_loop: drives gp_loop_run() against a device that does nothing: posting walks the chain, as
+ * any driver must, and notes what is signalled; polling hands that back at once. What is left is
+ * what our loop costs. One configuration a run, one line of nanoseconds a message; tests/perf/run
+ * makes the table of them, and counts instructions with valgrind. `floor` posts one chain over and
+ * over without any loop of ours.
  */
 #include "bw_options.h"
 #include "loop.h"
