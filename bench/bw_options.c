@@ -14,11 +14,13 @@ static const char *const verify_choices[] = {"full", "sample", "off", NULL};
 static const char *const placement_choices[] = {"near", "far", "all", NULL};
 static const char *const on_off[] = {"on", "off", NULL};
 
-#define SIZE_MAX_BYTES (1024.0 * 1024 * 1024)
-#define REGION_MIN     (1024.0 * 1024)
-#define REGION_MAX     (1024.0 * 1024 * 1024 * 1024)
-#define BOTH	       (GP_OPT_WIRE | GP_OPT_RECORD)
-#define AT(member)     offsetof(struct gp_bw_options, member)
+#define SIZE_MAX_BYTES	 (1024.0 * 1024 * 1024)
+#define REGION_MIN	 (1024.0 * 1024)
+#define REGION_MAX	 (1024.0 * 1024 * 1024 * 1024)
+#define BOUNCE_CHUNK_MIN 4096.0
+#define BOUNCE_CHUNK_MAX (64.0 * 1024 * 1024)
+#define BOTH		 (GP_OPT_WIRE | GP_OPT_RECORD)
+#define AT(member)	 offsetof(struct gp_bw_options, member)
 
 static const struct gp_option rows[] = {
 	{"port", 'p', GP_OPT_INT, AT(port), 1, 65535, NULL, NULL, "18515", "N",
@@ -56,6 +58,11 @@ static const struct gp_option rows[] = {
 	 "both directions at once; the figure is their sum", BOTH},
 	{"region", 0, GP_OPT_SIZE, AT(region_bytes), REGION_MIN, REGION_MAX, NULL, NULL, "256M",
 	 "SIZE", "memory that each side walks through; larger than any GPU's cache", BOTH},
+	{"bounce-chunk", 0, GP_OPT_SIZE, AT(bounce_chunk), BOUNCE_CHUNK_MIN, BOUNCE_CHUNK_MAX,
+	 "auto", NULL, "auto", "SIZE",
+	 "bytes that bounce copies at a time, in pages of 4K; auto: by the measured rates", BOTH},
+	{"bounce-slots", 0, GP_OPT_INT, AT(bounce_slots), 1, 64, "auto", NULL, "auto", "N",
+	 "chunks that bounce has under way in each direction on each side", BOTH},
 	{"mtu", 'm', GP_OPT_INT, AT(mtu), 256, 4096, "auto", NULL, "auto", "BYTES",
 	 "path MTU (connects by tcp)", BOTH},
 	{"gid-index", 'x', GP_OPT_INT, AT(gid_index), -1, 255, NULL, NULL, "-1", "N",
@@ -214,6 +221,15 @@ static int check_paths(const struct gp_bw_options *opt, struct gp_error *err)
 	return 0;
 }
 
+static int check_bounce(const struct gp_bw_options *opt, struct gp_error *err)
+{
+	if (opt->bounce_chunk % 4096)
+		return gp_error_set(err, GP_EXIT_USAGE,
+				    "--bounce-chunk is a multiple of 4K, not %llu",
+				    (unsigned long long)opt->bounce_chunk);
+	return 0;
+}
+
 /* Rails name their devices, and share a window of time. */
 static int check_rails(const struct gp_bw_options *opt, gp_option_mask given, struct gp_error *err)
 {
@@ -236,7 +252,7 @@ int gp_bw_options_finish(struct gp_bw_options *opt, gp_option_mask given, struct
 	if (opt->all && expand_all_sizes(opt, given, err) < 0)
 		return -1;
 	if (check_paths(opt, err) < 0 || check_gpu_options(opt, err) < 0 ||
-	    check_batches(opt, err) < 0 || check_mtu(opt, err) < 0 ||
+	    check_batches(opt, err) < 0 || check_mtu(opt, err) < 0 || check_bounce(opt, err) < 0 ||
 	    check_rails(opt, given, err) < 0)
 		return -1;
 	return choose_connect(opt, given, err);

@@ -33,7 +33,9 @@ struct gp_bw_options {
 	bool bidirectional;
 	uint64_t region_bytes;
 	int mtu, gid_index, service_level, traffic_class;
-	int relaxed_ordering; /* GP_ON, GP_OFF */
+	uint64_t bounce_chunk; /* 0: auto */
+	int bounce_slots;      /* 0: auto */
+	int relaxed_ordering;  /* GP_ON, GP_OFF */
 	int connect, verify;
 	char json[512];
 	char require_path[16];

@@ -67,11 +67,54 @@ uint64_t gp_rig_sink(const struct gp_rig *rig)
 	return rig->region.bytes - rig->half_bytes;
 }
 
+static json_t *rate_to_json(const struct gp_stage_rate *rate)
+{
+	return json_pack("{s:f s:f}", "gbytes_per_s", rate->gbytes_per_s, "fixed_ns",
+			 rate->fixed_ns);
+}
+
+/* Nothing measured, or nothing that makes sense, is no such stage. */
+static struct gp_stage_rate rate_from_json(const json_t *json)
+{
+	struct gp_stage_rate rate = {
+		json_number_value(json_object_get(json, "gbytes_per_s")),
+		json_number_value(json_object_get(json, "fixed_ns")),
+	};
+
+	if (!(rate.gbytes_per_s > 0) || !(rate.fixed_ns >= 0))
+		rate = (struct gp_stage_rate){0};
+	return rate;
+}
+
 json_t *gp_rig_describe(const struct gp_rig *rig)
 {
-	return json_pack("{s:I s:I s:b}", "addr", (json_int_t)rig->mr_addr, "rkey",
+	return json_pack("{s:I s:I s:b s:o s:o}", "addr", (json_int_t)rig->mr_addr, "rkey",
 			 (json_int_t)rig->mr->rkey, "staged",
-			 (int)(rig->staging && gp_rig_on_gpu(rig)));
+			 (int)(rig->staging && gp_rig_on_gpu(rig)), "copies_out",
+			 rate_to_json(&rig->copies.out), "copies_in",
+			 rate_to_json(&rig->copies.in));
+}
+
+json_t *gp_rig_tuning(const struct gp_rig *rig)
+{
+	return json_pack("{s:I s:i}", "chunk", (json_int_t)rig->tuning.chunk_bytes, "slots",
+			 rig->tuning.slots);
+}
+
+int gp_rig_set_tuning(struct gp_rig *rig, const json_t *json, struct gp_error *err)
+{
+	struct gp_tuning tuning = {
+		.chunk_bytes = (uint64_t)json_integer_value(json_object_get(json, "chunk")),
+		.slots = (int)json_integer_value(json_object_get(json, "slots")),
+	};
+
+	if (!rig->staging)
+		return 0;
+	if (!gp_tuning_fits(rig->end->opt, &tuning))
+		return gp_error_set(err, GP_EXIT_FAILED,
+				    "the peer's bounce chunks and slots do not fit here");
+	rig->tuning = tuning;
+	return 0;
 }
 
 int gp_rig_set_remote(struct gp_rig *rig, const json_t *json, struct gp_error *err)
@@ -85,6 +128,8 @@ int gp_rig_set_remote(struct gp_rig *rig, const json_t *json, struct gp_error *e
 		.addr = (uint64_t)json_integer_value(addr),
 		.rkey = (uint32_t)json_integer_value(rkey),
 		.staged = json_is_true(json_object_get(json, "staged")),
+		.copies = {rate_from_json(json_object_get(json, "copies_out")),
+			   rate_from_json(json_object_get(json, "copies_in"))},
 	};
 	return 0;
 }
@@ -154,6 +199,12 @@ int gp_rig_register_region(struct gp_rig *rig, const char *what, struct gp_error
 	return 0;
 }
 
+uint64_t gp_direct_beside(const struct gp_bw_options *opt)
+{
+	(void)opt;
+	return 0;
+}
+
 void gp_direct_queues(const struct gp_bw_options *opt, int *send_wr, int *recv_wr)
 {
 	*send_wr = opt->tx_depth;
@@ -161,6 +212,13 @@ void gp_direct_queues(const struct gp_bw_options *opt, int *send_wr, int *recv_w
 }
 
 int gp_direct_ready(struct gp_rig *rig, struct gp_error *err)
+{
+	(void)rig;
+	(void)err;
+	return 0;
+}
+
+int gp_direct_tune(struct gp_rig *rig, struct gp_error *err)
 {
 	(void)rig;
 	(void)err;

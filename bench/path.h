@@ -14,6 +14,7 @@
 #include "rdma.h"
 #include "record.h"
 #include "region.h"
+#include "tuning.h"
 
 struct gp_rig;
 
@@ -25,10 +26,14 @@ struct gp_path {
 	const struct gp_need *needs; /* what `proven` takes */
 	/* Work requests that each QP must hold. */
 	void (*queues)(const struct gp_bw_options *opt, int *send_wr, int *recv_wr);
+	/* Host memory that it has beside the region, in bytes. */
+	uint64_t (*beside)(const struct gp_bw_options *opt);
 	/* Allocate and register; on failure nothing is left. GP_EXIT_MISSING: can't be had. */
 	int (*open)(struct gp_rig *rig, struct gp_error *err);
 	/* The peer is connected: what must be in place before it sends. */
 	int (*ready)(struct gp_rig *rig, struct gp_error *err);
+	/* The client's, when both sides are ready: settle what follows from measuring. */
+	int (*tune)(struct gp_rig *rig, struct gp_error *err);
 	/* How messages of a size go through the region. */
 	struct gp_walk (*walk)(const struct gp_rig *rig, uint64_t size);
 	/* Move bytes for one round. */
@@ -58,11 +63,17 @@ struct gp_end {
 	int cpu_node, mem_node; /* NUMA nodes asked for; -1: any */
 };
 
+/* Copies out of a side's GPU and into it; all zero where it has none. */
+struct gp_copy_rates {
+	struct gp_stage_rate out, in;
+};
+
 /* What the peer may touch. */
 struct gp_remote {
 	uint64_t addr;
 	uint32_t rkey;
 	bool staged; /* addr is of staging slots, not of the region */
+	struct gp_copy_rates copies;
 };
 
 /* An open path on one side. All zero but `end` and `path` is closed. */
@@ -75,6 +86,8 @@ struct gp_rig {
 	uint64_t mr_addr;	 /* remote address of its first byte */
 	int dmabuf_fd;		 /* -1: none */
 	struct gp_staging *staging;
+	struct gp_copy_rates copies; /* measured when the slots were opened */
+	struct gp_tuning tuning;     /* of the slots; the client's choice on both sides */
 	struct gp_connection *conn;
 	struct gp_remote remote;
 	struct gp_facts facts; /* of opening */
@@ -97,6 +110,10 @@ void gp_rig_ask_place(const struct gp_rig *rig, struct gp_placed *placed);
 json_t *gp_rig_describe(const struct gp_rig *rig);
 int gp_rig_set_remote(struct gp_rig *rig, const json_t *json, struct gp_error *err);
 
+/* Chunk and slots for the rounds to come, from the client. Refuses what does not fit. */
+json_t *gp_rig_tuning(const struct gp_rig *rig);
+int gp_rig_set_tuning(struct gp_rig *rig, const json_t *json, struct gp_error *err);
+
 /* Pieces that the paths share. */
 
 /* True where this side's region is to be GPU memory: the path uses GPUs and the side has one. */
@@ -105,9 +122,11 @@ bool gp_rig_on_gpu(const struct gp_rig *rig);
 int gp_rig_open_region(struct gp_rig *rig, struct gp_error *err);
 /* ibv_reg_mr of the region, with the fact; `what` names the memory. */
 int gp_rig_register_region(struct gp_rig *rig, const char *what, struct gp_error *err);
-/* The direct loop's queues, ready, walk and run. */
+/* The direct loop's beside (nothing), queues, ready, tune (nothing), walk and run. */
+uint64_t gp_direct_beside(const struct gp_bw_options *opt);
 void gp_direct_queues(const struct gp_bw_options *opt, int *send_wr, int *recv_wr);
 int gp_direct_ready(struct gp_rig *rig, struct gp_error *err);
+int gp_direct_tune(struct gp_rig *rig, struct gp_error *err);
 struct gp_walk gp_direct_walk(const struct gp_rig *rig, uint64_t size);
 int gp_direct_run(struct gp_rig *rig, const struct gp_round *round, struct gp_moved *moved,
 		  struct gp_error *err);

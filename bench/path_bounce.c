@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path_bounce: the baseline without GPUDirect, through pinned host memory; the work is staged's. */
+/* path_bounce: the baseline without GPUDirect, through pinned host memory; the work is staging's.
+ */
 #include "path.h"
-#include "staged.h"
+#include "staging.h"
 
 static int bounce_open(struct gp_rig *rig, struct gp_error *err)
 {
@@ -14,6 +15,11 @@ static void bounce_close(struct gp_rig *rig)
 {
 	gp_staging_close(rig);
 	gp_direct_close(rig);
+}
+
+static uint64_t bounce_beside(const struct gp_bw_options *opt)
+{
+	return 2 * gp_tuning_room(opt);
 }
 
 static const struct gp_need needs[] = {
@@ -30,10 +36,12 @@ const struct gp_path gp_path_bounce = {
 	.needs_gpu = true,
 	.both_sides_run = true,
 	.needs = needs,
-	.queues = gp_staged_queues,
+	.beside = bounce_beside,
+	.queues = gp_staging_queues,
 	.open = bounce_open,
-	.ready = gp_staged_ready,
-	.walk = gp_staged_walk,
-	.run = gp_staged_run,
+	.ready = gp_staging_ready,
+	.tune = gp_staging_tune,
+	.walk = gp_staging_walk,
+	.run = gp_staging_run,
 	.close = bounce_close,
 };

@@ -145,7 +145,7 @@ static int join(struct gp_session *session, struct gp_rig *rig, const json_t *an
 	if (call(session, json_pack("{s:s}", "do", "connected"), &done, err) < 0)
 		return -1;
 	json_decref(done);
-	return 0;
+	return rig->path->tune(rig, err);
 }
 
 int gp_session_open_path(struct gp_session *session, const struct gp_path *path, struct gp_rig *rig,
@@ -366,9 +366,10 @@ int gp_session_round(struct gp_session *session, struct gp_rig *rig, const struc
 	rc = gp_task_prepare(&task, err);
 	if (rc == 0)
 		rc = call(session,
-			  json_pack("{s:s s:s s:s s:I s:I s:I}", "do", "round", "path",
+			  json_pack("{s:s s:s s:s s:I s:I s:I s:o}", "do", "round", "path",
 				    rig->path->name, "op", op->name, "size", (json_int_t)size,
-				    "number", (json_int_t)number, "seed", (json_int_t)task.seed),
+				    "number", (json_int_t)number, "seed", (json_int_t)task.seed,
+				    "tuning", gp_rig_tuning(rig)),
 			  &answer, err);
 	if (rc == 0)
 		json_decref(answer);

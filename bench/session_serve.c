@@ -120,16 +120,18 @@ static struct gp_rig *find_rig(struct server *server, const json_t *request,
 	return NULL;
 }
 
-/* A path's region. Its bounce slots are small beside it. */
-static uint64_t path_bytes(const struct server *server)
+/* A path's region; and bounce slots, which a path may have. */
+static uint64_t path_bytes(const struct server *server, const struct gp_path *path)
 {
-	return gp_bw_region_bytes(&server->opt) * (server->opt.bidirectional ? 2 : 1);
+	uint64_t region = gp_bw_region_bytes(&server->opt);
+
+	return region * (server->opt.bidirectional ? 2 : 1) + path->beside(&server->opt);
 }
 
 /* All open paths of the client's sessions together must be within --max-bytes. */
-static int take_bytes(struct server *server, struct gp_error *err)
+static int take_bytes(struct server *server, const struct gp_path *path, struct gp_error *err)
 {
-	uint64_t bytes = path_bytes(server), limit = server->desk->max_bytes;
+	uint64_t bytes = path_bytes(server, path), limit = server->desk->max_bytes;
 	char asked[32], allowed[32];
 	bool fits;
 
@@ -148,20 +150,22 @@ static int take_bytes(struct server *server, struct gp_error *err)
 	return -1;
 }
 
-static void return_bytes(struct server *server)
+static void return_bytes(struct server *server, const struct gp_path *path)
 {
 	pthread_mutex_lock(&server->desk->lock);
-	server->desk->taken_bytes -= path_bytes(server);
+	server->desk->taken_bytes -= path_bytes(server, path);
 	pthread_mutex_unlock(&server->desk->lock);
 }
 
 /* Close a path, open or not, and give back what it had. */
 static void close_rig(struct server *server, struct gp_rig *rig)
 {
-	if (!rig->path)
+	const struct gp_path *path = rig->path;
+
+	if (!path)
 		return;
 	gp_rig_close(rig);
-	return_bytes(server);
+	return_bytes(server, path);
 }
 
 static int open_nic(struct server *server, const json_t *request, struct gp_error *err)
@@ -210,10 +214,10 @@ static json_t *handle_open(struct server *server, const json_t *request, struct 
 
 	if (!server->started || !server->choice.nic || !rig || rig->path)
 		return protocol_error(err, "to open a path makes no sense here");
-	if (open_nic(server, request, err) < 0 || take_bytes(server, err) < 0)
+	if (open_nic(server, request, err) < 0 || take_bytes(server, path, err) < 0)
 		return NULL;
 	if (gp_rig_open(path, &server->end, rig, err) < 0) {
-		return_bytes(server);
+		return_bytes(server, path);
 		return NULL;
 	}
 	if (gp_rig_set_remote(rig, json_object_get(request, "memory"), err) < 0 ||
@@ -272,7 +276,8 @@ static json_t *handle_round(struct server *server, const json_t *request, struct
 			  .until_message = true},
 		.seed = (uint64_t)json_integer_value(json_object_get(request, "seed")),
 	};
-	if (gp_task_prepare(&server->task, err) < 0)
+	if (gp_rig_set_tuning(rig, json_object_get(request, "tuning"), err) < 0 ||
+	    gp_task_prepare(&server->task, err) < 0)
 		return NULL;
 	server->round_open = true;
 	return json_object();

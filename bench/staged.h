@@ -1,47 +1,59 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * staged: the bounce pipeline, what a job gets without GPUDirect. Bytes go GPU -> pinned host ->
- * NIC -> wire -> NIC -> pinned host -> GPU in chunks; copies on CUDA streams, the NIC and the peer
- * all work at once. What counts is what has reached the destination GPU.
+ * NIC -> wire -> NIC -> pinned host -> GPU in chunks; copies, the NIC and the peer all work at
+ * once. What counts is what has reached the destination GPU.
  *
- * A side without a GPU takes part without the copy: the NIC then works on its region itself.
+ * Here is the order of the work alone. What does it is behind struct gp_stages: CUDA and verbs in
+ * staging, set rates and a simulated clock in the tests.
  */
 #ifndef GP_STAGED_H
 #define GP_STAGED_H
 
-#include "path.h"
+#include "loop.h"
+#include "tuning.h"
 
-struct gp_staging;
+enum gp_pipe_kind { GP_PIPE_OUT, GP_PIPE_IN };
+enum gp_parcel_kind { GP_PARCEL_WRITE, GP_PARCEL_READ, GP_PARCEL_NOTE };
 
-/* How a message size is cut: into chunks of a message, or messages to a chunk. */
-struct gp_chunking {
-	uint64_t size, stride; /* of a message */
-	uint64_t chunk_bytes;  /* copied at a time, at most */
-	uint64_t per_message;  /* chunks that a message takes; 1 where it fits in one */
-	uint64_t messages;     /* messages in a chunk; 1 where one takes several */
-	uint64_t walk_chunks;  /* chunks until the walk starts over */
+/* A request to the wire. Chunk k of a pipe is in slot k % slots of it, on both sides: an outgoing
+ * one here in the incoming slots there, and the reverse. */
+struct gp_parcel {
+	enum gp_parcel_kind kind;
+	enum gp_pipe_kind pipe; /* here, of write and read */
+	uint64_t chunk;		/* requests of one chunk number go through one QP */
+	uint64_t id;		/* comes back when it is done */
+	uint32_t note;		/* what the peer is told with it (write, note) */
 };
-struct gp_chunking gp_chunking_plan(uint64_t region_bytes, uint64_t size);
 
-/* Offset of chunk k in the region, and the bytes to copy for it. */
-uint64_t gp_chunk_offset(const struct gp_chunking *c, uint64_t k);
-uint64_t gp_chunk_bytes(const struct gp_chunking *c, uint64_t k);
+/* What the wire tells: a parcel of ours is done, or a note from the peer has come. */
+struct gp_arrival {
+	bool is_note;
+	uint64_t id;
+	uint32_t note;
+};
 
-/* Requests that each QP needs. */
-void gp_staged_queues(const struct gp_bw_options *opt, int *send_wr, int *recv_wr);
+/* What does the work on one side. Calls that fail return -1 and set err. */
+struct gp_stages {
+	void *arg;
+	bool copies; /* false: no GPU here, the NIC works on the region itself */
+	/* Begin to copy `bytes` between the GPU's memory at `offset` of the pipe's half and a slot.
+	 * Copies of a pipe are done in the order in which they were begun. */
+	int (*copy)(void *arg, enum gp_pipe_kind pipe, int slot, uint64_t offset, uint64_t bytes,
+		    struct gp_error *err);
+	/* 1: the copy begun last in that slot is done; 0: not yet. */
+	int (*copied)(void *arg, enum gp_pipe_kind pipe, int slot, struct gp_error *err);
+	int (*post)(void *arg, const struct gp_parcel *parcel, struct gp_error *err);
+	/* How many of at most `max` arrivals. */
+	int (*poll)(void *arg, struct gp_arrival *arrivals, int max, struct gp_error *err);
+	void (*wait)(void *arg); /* nothing moved: let others have the CPU */
+	uint64_t (*now_ns)(void *arg);
+	enum gp_look (*look)(void *arg, const struct gp_round *round, uint64_t idle_since_ns,
+			     struct gp_error *err);
+};
 
-/* Pinned slots (where the rig's region is on a GPU), streams and events; sets rig->mr. */
-int gp_staging_open(struct gp_rig *rig, struct gp_error *err);
-/* Takes a rig without any. Streams are drained, so that no copy touches what is freed. */
-void gp_staging_close(struct gp_rig *rig);
-
-/* Post the receives. */
-int gp_staged_ready(struct gp_rig *rig, struct gp_error *err);
-
-/* One lane of messages in the order of the chunks. */
-struct gp_walk gp_staged_walk(const struct gp_rig *rig, uint64_t size);
-
-int gp_staged_run(struct gp_rig *rig, const struct gp_round *round, struct gp_moved *moved,
-		  struct gp_error *err);
+/* One round on this side. `cut` and `slots` must be the peer's too. */
+int gp_staged_run(const struct gp_stages *stages, const struct gp_chunking *cut, int slots,
+		  const struct gp_round *round, struct gp_moved *moved, struct gp_error *err);
 
 #endif

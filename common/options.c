@@ -142,6 +142,10 @@ static int read_size(const struct gp_option *row, const char *text, void *member
 {
 	uint64_t value;
 
+	if (row->zero_word && strcmp(text, row->zero_word) == 0) {
+		*(uint64_t *)member = 0;
+		return 0;
+	}
 	say_takes(row, "takes", why, why_size);
 	if (gp_size_read(text, &value) < 0 || (double)value < row->min || (double)value > row->max)
 		return -1;
@@ -151,8 +155,12 @@ static int read_size(const struct gp_option *row, const char *text, void *member
 
 static void write_size(const struct gp_option *row, const void *member, char *buf, size_t size)
 {
-	(void)row;
-	gp_size_write(*(const uint64_t *)member, buf, size);
+	uint64_t value = *(const uint64_t *)member;
+
+	if (value == 0 && row->zero_word)
+		snprintf(buf, size, "%s", row->zero_word);
+	else
+		gp_size_write(value, buf, size);
 }
 
 /* Cut the next comma-separated word out of *cursor into `word`. 1: got one, 0: end, -1: bad. */

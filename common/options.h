@@ -56,7 +56,7 @@ struct gp_option {
 	enum gp_option_type type;
 	size_t offset;		    /* of the member, by offsetof */
 	double min, max;	    /* INT, REAL, SIZE, each of SIZES; TEXT: max length */
-	const char *zero_word;	    /* INT: the word for 0 ("auto"), which is then allowed */
+	const char *zero_word;	    /* INT, SIZE: the word for 0 ("auto"), which is then allowed */
 	const char *const *choices; /* CHOICE, CHOICES: NULL-terminated */
 	const char *def;	    /* default as one would type it; NULL: zero, empty */
 	const char *arg;	    /* the word for the value in --help; NULL for FLAG */

@@ -35,15 +35,18 @@ bench_rooms='
 version:
 command: options
 bw_options: options rdma stats units
+tuning: bw_options units
 region: cuda pattern place units
 loop: rdma stop units wire
 here: classify cuda inventory units
-path: bw_options connect cuda evidence here loop place rdma record region units
-staged: cuda path rdma stop units
+staged: loop tuning
+copies: cuda place staged tuning units
+path: bw_options connect cuda evidence here loop place rdma record region tuning units
+staging: copies path staged units
 path_host: path
 path_dmabuf: cuda path rdma units
 path_peermem: cuda path rdma units
-path_bounce: path staged
+path_bounce: path staging
 host: cuda here limit place rdma root topo units
 side: path pattern units
 session: host path place side stop units version wire

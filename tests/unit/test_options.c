@@ -124,7 +124,7 @@ static void test_rows_are_well_formed(void **state)
 		assert_true(row->help[strlen(row->help) - 1] != '.');
 		assert_int_equal(row->arg == NULL, row->type == GP_OPT_FLAG);
 		assert_int_equal(row->choices != NULL, choice);
-		assert_true(!row->zero_word || row->type == GP_OPT_INT);
+		assert_true(!row->zero_word || row->type == GP_OPT_INT || row->type == GP_OPT_SIZE);
 		assert_true(row->type != GP_OPT_TEXTS || !(row->flags & GP_OPT_WIRE));
 		if (is_number(row) || is_size(row))
 			assert_true(row->min < row->max && row->def);

@@ -5,7 +5,7 @@
  */
 #include "bw_options.h"
 #include "loop.h"
-#include "staged.h"
+#include "staging.h"
 #include "units.h"
 
 #include <setjmp.h>
@@ -35,6 +35,8 @@ static const uint64_t sizes[] = {
 	3000000,    2 * GP_MIB + 63,
 	5 * GP_MIB, 8 * GP_MIB,
 };
+
+static const struct gp_tuning tunings[] = {{GP_MIB, 8}, {4096, 2}, {12288, 64}, {4 * GP_MIB, 32}};
 
 static struct gp_bw_options defaults(void)
 {
@@ -148,41 +150,47 @@ static void test_walk_uses_the_region(void **state)
 			rows[i].slots);
 }
 
+static void cover(uint64_t region, uint64_t size, const struct gp_tuning *tuning)
+{
+	struct gp_chunking cut = gp_chunking_plan(region, size, tuning);
+	uint64_t messages = cut.walk_chunks / cut.per_message * cut.messages;
+	struct canvas canvas;
+
+	if (gp_bw_stride(size) > region)
+		return; /* no region is smaller than its largest message */
+	assert_true(cut.walk_chunks > 0);
+	assert_int_equal(cut.walk_chunks % cut.per_message, 0);
+	assert_true(cut.per_message == 1 || cut.messages == 1);
+	assert_true(cut.chunk_bytes <= tuning->chunk_bytes); /* a slot holds it */
+	canvas = canvas_open(region);
+	for (uint64_t k = 0; k < cut.walk_chunks; k++) {
+		assert_true(gp_chunk_bytes(&cut, k) > 0);
+		assert_true(gp_chunk_bytes(&cut, k) <= cut.chunk_bytes);
+		paint(&canvas, gp_chunk_offset(&cut, k), gp_chunk_bytes(&cut, k));
+	}
+	for (uint64_t m = 0; m < messages; m++)
+		expect_painted(&canvas, m * cut.stride, cut.size);
+	/* and no walk leaves out what would still have fitted */
+	assert_true((messages + cut.messages) * cut.stride > region);
+	free(canvas.cell);
+}
+
 static void test_chunks_cover_each_message_once(void **state)
 {
 	static const uint64_t regions[] = {GP_MIB, 9 * GP_MIB + 64 * GP_KIB};
 
 	(void)state;
 	for (size_t s = 0; s < COUNT(sizes); s++)
-		for (size_t r = 0; r < COUNT(regions); r++) {
-			struct gp_chunking cut = gp_chunking_plan(regions[r], sizes[s]);
-			uint64_t messages = cut.walk_chunks / cut.per_message * cut.messages;
-			struct canvas canvas;
-
-			if (gp_bw_stride(sizes[s]) > regions[r])
-				continue; /* no region is smaller than its largest message */
-			assert_true(cut.walk_chunks > 0);
-			assert_int_equal(cut.walk_chunks % cut.per_message, 0);
-			assert_true(cut.per_message == 1 || cut.messages == 1);
-			canvas = canvas_open(regions[r]);
-			for (uint64_t k = 0; k < cut.walk_chunks; k++) {
-				assert_true(gp_chunk_bytes(&cut, k) > 0);
-				assert_true(gp_chunk_bytes(&cut, k) <= cut.chunk_bytes);
-				paint(&canvas, gp_chunk_offset(&cut, k), gp_chunk_bytes(&cut, k));
-			}
-			for (uint64_t m = 0; m < messages; m++)
-				expect_painted(&canvas, m * cut.stride, cut.size);
-			/* and no walk leaves out what would still have fitted */
-			assert_true((messages + cut.messages) * cut.stride > regions[r]);
-			free(canvas.cell);
-		}
+		for (size_t r = 0; r < COUNT(regions); r++)
+			for (size_t t = 0; t < COUNT(tunings); t++)
+				cover(regions[r], sizes[s], &tunings[t]);
 }
 
 static void test_chunks_go_round_and_round(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < COUNT(sizes); s++) {
-		struct gp_chunking cut = gp_chunking_plan(16 * GP_MIB, sizes[s]);
+		struct gp_chunking cut = gp_chunking_plan(16 * GP_MIB, sizes[s], &tunings[0]);
 
 		for (uint64_t k = 0; k < cut.walk_chunks; k += 1 + cut.walk_chunks / 50) {
 			uint64_t later = k + 12345 * cut.walk_chunks;
@@ -196,7 +204,7 @@ static void test_chunks_go_round_and_round(void **state)
 /* A message's chunks follow one another, so that the last of them completes it. */
 static void test_chunks_of_a_large_message_are_in_order(void **state)
 {
-	struct gp_chunking cut = gp_chunking_plan(16 * GP_MIB, 2 * GP_MIB + 63);
+	struct gp_chunking cut = gp_chunking_plan(16 * GP_MIB, 2 * GP_MIB + 63, &tunings[0]);
 
 	(void)state;
 	assert_int_equal(cut.per_message, 3);
@@ -216,14 +224,14 @@ static void test_small_messages_share_a_chunk(void **state)
 	static const struct {
 		uint64_t size, messages, per_message;
 	} rows[] = {
-		{2, 512, 1},	{64, 512, 1},	    {512, 512, 1},	{1024, 256, 1},
-		{65536, 4, 1},	{131072, 2, 1},	    {131073, 1, 1},	{262144, 1, 1},
+		{2, 512, 1},	{64, 512, 1},	    {512, 512, 1},	{2048, 512, 1},
+		{65536, 16, 1}, {131072, 8, 1},	    {131073, 4, 1},	{262144, 4, 1},
 		{GP_MIB, 1, 1}, {GP_MIB + 1, 1, 2}, {8 * GP_MIB, 1, 8}, {GP_GIB, 1, 1024},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct gp_chunking cut = gp_chunking_plan(4 * GP_GIB, rows[i].size);
+		struct gp_chunking cut = gp_chunking_plan(4 * GP_GIB, rows[i].size, &tunings[0]);
 
 		assert_int_equal(cut.messages, rows[i].messages);
 		assert_int_equal(cut.per_message, rows[i].per_message);
@@ -234,9 +242,9 @@ static void test_staged_walk_is_where_the_chunks_are(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < COUNT(sizes); s++) {
-		struct gp_rig rig = {.half_bytes = 16 * GP_MIB};
-		struct gp_chunking cut = gp_chunking_plan(rig.half_bytes, sizes[s]);
-		struct gp_walk walk = gp_staged_walk(&rig, sizes[s]);
+		struct gp_rig rig = {.half_bytes = 16 * GP_MIB, .tuning = tunings[0]};
+		struct gp_chunking cut = gp_chunking_plan(rig.half_bytes, sizes[s], &tunings[0]);
+		struct gp_walk walk = gp_staging_walk(&rig, sizes[s]);
 		uint64_t last = cut.walk_chunks - 1;
 
 		assert_int_equal(walk.lanes, 1);
@@ -364,7 +372,8 @@ static void test_region_holds_a_batch_of_every_size(void **state)
 						gp_walk_plan(bytes, size, opt.qps, batch);
 
 					assert_true(walk.slots >= (uint64_t)batch);
-					assert_true(gp_chunking_plan(bytes, size).walk_chunks > 0);
+					assert_true(gp_chunking_plan(bytes, size, &tunings[0])
+							    .walk_chunks > 0);
 				}
 			}
 }
