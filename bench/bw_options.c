@@ -114,6 +114,11 @@ static const struct gp_option rows[] = {
 	 "exit 3 where a GPU path's median is below PCT per cent of the limit", GP_OPT_RECORD},
 	{"min-vs-bounce", 0, GP_OPT_REAL, AT(min_vs_bounce), 0, 1e6, NULL, NULL, "0", "X",
 	 "exit 3 where a GPU path is below X times bounce", GP_OPT_RECORD},
+	{"accept", 0, GP_OPT_TEXT, AT(accept), 0, 511, NULL, NULL, NULL, "FILE",
+	 "acceptance file, YAML: the least figures and the verdict by path, op, size and "
+	 "placement; "
+	 "what is measured is what it names, unless given here",
+	 GP_OPT_RECORD},
 	{"timeout", 0, GP_OPT_REAL, AT(timeout_s), 0.5, 3600, NULL, NULL, "10", "SEC",
 	 "the longest any single wait may take", BOTH},
 	{"psk-file", 0, GP_OPT_TEXT, AT(psk_file), 0, 511, NULL, NULL, NULL, "FILE",

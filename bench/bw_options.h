@@ -40,6 +40,7 @@ struct gp_bw_options {
 	char json[512];
 	char require_path[16];
 	double min_gbytes_per_s, min_limit_percent, min_vs_bounce;
+	char accept[512];
 	char cpu_node[16], mem_node[16], server_cpu_node[16], server_mem_node[16];
 	struct gp_choice_list placement; /* GP_PLACE_* */
 	char rails[512], server_rails[512];

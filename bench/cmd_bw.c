@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cmd_bw: the active side: options in, a measurement, table and record out. */
+#include "accept.h"
 #include "bw_options.h"
 #include "command.h"
 #include "measure.h"
@@ -51,9 +52,9 @@ static int check_json(const struct gp_bw_options *opt, struct gp_error *err)
 	return 0;
 }
 
-/* Options and the server's HOST. */
-static int read_options(int argc, char **argv, struct gp_bw_options *opt, const char **host,
-			struct gp_error *err)
+/* Options, the acceptance file that they name, and the server's HOST. */
+static int read_options(int argc, char **argv, struct gp_bw_options *opt, struct gp_accept *accept,
+			const char **host, struct gp_error *err)
 {
 	gp_option_mask given;
 	int n_words;
@@ -68,6 +69,9 @@ static int read_options(int argc, char **argv, struct gp_bw_options *opt, const 
 		gp_error_advise(err, "start `gdrproof serve` there; see gdrproof bw --help");
 		return -1;
 	}
+	if (opt->accept[0] && (gp_accept_read(opt->accept, accept, err) < 0 ||
+			       gp_accept_plan(accept, given, opt, err) < 0))
+		return -1;
 	return gp_bw_options_finish(opt, given, err) < 0 ? -1 : check_json(opt, err);
 }
 
@@ -75,16 +79,18 @@ static int run_bw(int argc, char **argv, struct gp_error *err)
 {
 	struct gp_bw_options opt;
 	struct gp_record record;
+	struct gp_accept accept = {0};
 	struct gp_plan plan;
 	const char *host;
 	int exit_code;
 
 	gp_record_init(&record, gp_version);
-	if (read_options(argc, argv, &opt, &host, err) == 0) {
+	if (read_options(argc, argv, &opt, &accept, &host, err) == 0) {
 		record.command = gp_options_to_json(&gp_bw_table, &opt, GP_OPT_RECORD);
 		gp_plan_make(&opt, &plan);
 		gp_stop_install();
-		if (gp_measure(&opt, &plan, host, &record, err) == 0)
+		if (gp_measure(&opt, &plan, host, &record, err) == 0 &&
+		    gp_accept_judge(&accept, &record, err) == 0)
 			gp_plan_conclude(&opt, &plan, &record);
 	}
 	if (err->set)
@@ -94,6 +100,7 @@ static int run_bw(int argc, char **argv, struct gp_error *err)
 	show(&opt, &record, err);
 	exit_code = record.exit_code;
 	gp_record_free(&record);
+	gp_accept_free(&accept);
 	return exit_code;
 }
 

@@ -283,12 +283,16 @@ static void html_thresholds(const struct gp_record *record, FILE *out)
 	      out);
 	for (int i = 0; i < record->n_thresholds; i++) {
 		const struct gp_threshold *t = &record->thresholds[i];
-		char measured[32];
+		char measured[32], wanted[32];
 
+		snprintf(wanted, sizeof(wanted), "%g", t->wanted);
 		share_text(t->measured, 1, "", 3, measured, sizeof(measured));
-		html(out, "<tr><td>--", t->name, "</td>");
-		fprintf(out, "<td class=\"n\">%g</td><td class=\"n\">%s</td><td>%s</td>", t->wanted,
-			measured, t->met ? "met" : "missed");
+		html(out, "<tr><td>", t->rule[0] ? t->rule : "--", t->rule[0] ? " " : "");
+		html(out, "", t->name, "</td>");
+		html(out, "<td class=\"n\">", t->wanted_word[0] ? t->wanted_word : wanted, "</td>");
+		html(out, "<td class=\"n\">", t->wanted_word[0] ? t->measured_word : measured,
+		     "</td>");
+		fprintf(out, "<td>%s</td>", t->met ? "met" : "missed");
 		html(out, "<td>", t->cell, "</td></tr>\n");
 	}
 	fputs("</tbody></table>\n", out);

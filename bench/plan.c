@@ -393,6 +393,9 @@ int gp_plan_judge(const struct gp_bw_options *opt, struct gp_record *record, str
 			memcpy(&t.measured, (const char *)cell + rows[r].offset,
 			       sizeof(t.measured));
 			t.measured *= rows[r].scale;
+			/* no figure beside a path that it is not of */
+			if (cell->verdict == GP_CONTRADICTED)
+				t.measured = NAN;
 			/* What can't be measured is not met: a NaN compares false. */
 			t.met = t.measured >= t.wanted;
 			if (gp_record_add_threshold(record, &t) < 0)
@@ -436,15 +439,24 @@ static void conclude_cell(const struct gp_cell *cell, const struct gp_plan *plan
 static void conclude_thresholds(const struct gp_bw_options *opt, const struct gp_record *record,
 				struct gp_error *err)
 {
+	char line[GP_THRESHOLD_MAX];
+
 	if (opt->require_path[0] && !is_proven(record, opt->require_path))
 		gp_error_set(err, GP_EXIT_MISSING,
 			     "--require-path %s: it is not proven in this run", opt->require_path);
 	for (int i = 0; i < record->n_thresholds; i++) {
 		const struct gp_threshold *t = &record->thresholds[i];
 
+		if (!t->met && t->wanted_word[0])
+			gp_error_set(err, GP_EXIT_MISSING, "%s",
+				     gp_threshold_write(t, line, sizeof(line)));
+	}
+	for (int i = 0; i < record->n_thresholds; i++) {
+		const struct gp_threshold *t = &record->thresholds[i];
+
 		if (!t->met)
-			gp_error_set(err, GP_EXIT_THRESHOLD, "--%s %g missed by %s: %.3g", t->name,
-				     t->wanted, t->cell, t->measured);
+			gp_error_set(err, GP_EXIT_THRESHOLD, "%s",
+				     gp_threshold_write(t, line, sizeof(line)));
 	}
 }
 

@@ -338,11 +338,12 @@ static void print_times(const struct gp_times *t, FILE *out)
 
 static void print_thresholds(const struct gp_record *record, FILE *out)
 {
+	char line[GP_THRESHOLD_MAX];
+
 	for (int i = 0; i < record->n_thresholds; i++) {
 		const struct gp_threshold *t = &record->thresholds[i];
 
-		fprintf(out, "%s  --%s %g: %.4g  %s\n", t->met ? "met   " : "MISSED", t->name,
-			t->wanted, t->measured, t->cell);
+		fprintf(out, "%s\n", gp_threshold_write(t, line, sizeof(line)));
 	}
 }
 

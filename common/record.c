@@ -129,6 +129,24 @@ int gp_record_add_threshold(struct gp_record *record, const struct gp_threshold 
 	return 0;
 }
 
+char *gp_threshold_write(const struct gp_threshold *t, char *buf, size_t size)
+{
+	char wanted[24], measured[24] = "not known";
+
+	if (t->wanted_word[0]) {
+		snprintf(wanted, sizeof(wanted), "%s", t->wanted_word);
+		snprintf(measured, sizeof(measured), "%s", t->measured_word);
+	} else {
+		snprintf(wanted, sizeof(wanted), "%g", t->wanted);
+		if (isfinite(t->measured))
+			snprintf(measured, sizeof(measured), "%.4g", t->measured);
+	}
+	snprintf(buf, size, "%s%s%s %s %s%s%s: %s", t->rule[0] ? t->rule : "--",
+		 t->rule[0] ? " " : "", t->name, wanted, t->met ? "met" : "missed",
+		 t->cell[0] ? " by " : "", t->cell, measured);
+	return buf;
+}
+
 static json_t *number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -355,10 +373,14 @@ static json_t *thresholds_to_json(const struct gp_record *record)
 	for (int i = 0; i < record->n_thresholds; i++) {
 		const struct gp_threshold *t = &record->thresholds[i];
 
-		json_array_append_new(array,
-				      json_pack("{s:s s:f s:s s:o s:b}", "name", t->name, "wanted",
-						t->wanted, "cell", t->cell, "measured",
-						number(t->measured), "met", (int)t->met));
+		bool word = t->wanted_word[0];
+
+		json_array_append_new(
+			array, json_pack("{s:s s:o s:o s:o s:b s:o}", "name", t->name, "wanted",
+					 word ? text(t->wanted_word) : number(t->wanted), "cell",
+					 text(t->cell), "measured",
+					 word ? text(t->measured_word) : number(t->measured), "met",
+					 (int)t->met, "rule", text(t->rule)));
 	}
 	return array;
 }

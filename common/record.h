@@ -94,13 +94,18 @@ struct gp_run_finding {
 	char message[400], fix[300];
 };
 
+/* What a cell was held against: a figure, or (wanted_word is not empty) a verdict. */
 struct gp_threshold {
-	char name[24]; /* the option: "min-gbps" */
+	char name[24]; /* the option: "min-gbps"; of a rule also "verdict" */
 	double wanted;
-	char cell[GP_CELL_ID_MAX]; /* id of the cell that it was held against */
-	double measured;
+	char cell[GP_CELL_ID_MAX]; /* id of the cell; empty where a rule fitted none */
+	double measured;	   /* NaN: could not be had */
 	bool met;
+	char rule[96]; /* "rack.yaml:5", of an acceptance file; empty: an option */
+	char wanted_word[16], measured_word[16]; /* "proven", "not measured" */
 };
+
+#define GP_THRESHOLD_MAX 640
 
 /* Where the time went, in seconds. NaN: not known. */
 struct gp_times {
@@ -155,6 +160,10 @@ int gp_cell_values(const struct gp_cell *cell, double values[GP_ROUNDS_MAX]);
 
 /* Append a round. -1 out of memory. */
 int gp_cell_add_round(struct gp_cell *cell, const struct gp_round_value *value);
+
+/* "--min-gbps 45 missed by CELL: 42.5", "rack.yaml:5 verdict proven met by CELL: proven"; at most
+ * GP_THRESHOLD_MAX. Returns buf. */
+char *gp_threshold_write(const struct gp_threshold *threshold, char *buf, size_t size);
 
 /* Add a threshold that a cell was held against. */
 int gp_record_add_threshold(struct gp_record *record, const struct gp_threshold *threshold);

@@ -319,11 +319,19 @@ static int read_thresholds(const json_t *json, struct gp_record *record, struct 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *item = json_array_get(list, i);
 		struct gp_threshold t = {.met = json_is_true(json_object_get(item, "met"))};
+		bool word = json_is_string(json_object_get(item, "wanted"));
 
 		if (read_text(item, "name", true, t.name, sizeof(t.name), err) < 0 ||
 		    read_text(item, "cell", true, t.cell, sizeof(t.cell), err) < 0 ||
-		    read_positive(item, "wanted", &t.wanted, err) < 0 ||
-		    read_real(item, "measured", &t.measured, err) < 0)
+		    (json_object_get(item, "rule") &&
+		     read_text(item, "rule", true, t.rule, sizeof(t.rule), err) < 0))
+			return -1;
+		if (word ? read_text(item, "wanted", true, t.wanted_word, sizeof(t.wanted_word),
+				     err) < 0 ||
+				    read_text(item, "measured", true, t.measured_word,
+					      sizeof(t.measured_word), err) < 0
+			 : read_positive(item, "wanted", &t.wanted, err) < 0 ||
+				    read_real(item, "measured", &t.measured, err) < 0)
 			return -1;
 		if (gp_record_add_threshold(record, &t) < 0)
 			return gp_error_set(err, GP_EXIT_FAILED, "out of memory for a record");

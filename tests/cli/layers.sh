@@ -36,6 +36,7 @@ version:
 command: options
 bw_options: options rdma stats units
 tuning: bw_options units
+accept: bw_options evidence record root
 region: cuda pattern place units
 loop: rdma stop units wire
 here: classify cuda inventory units

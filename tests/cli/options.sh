@@ -198,6 +198,14 @@ check "bad usage, no UTF-8: the record" record out 2
 run bw --json - $'--h\xffst'
 check "unknown option, no UTF-8: the record" record out 2
 
+printf 'accept:\n- path: dmabuf\n  min-gbp: 45\n' >"$work/typo.yaml"
+run bw host --accept "$work/typo.yaml"
+check "an acceptance file with a key that is not known: the line" refused "typo.yaml:3: a rule has no 'min-gbp'"
+run bw host --accept "$work/no.yaml"
+check "an acceptance file that is not there" refused "no.yaml"
+run bw host --accept "$work"
+check "an acceptance file that is a directory" refused "$work"
+
 run bw localhost --json /no/such/directory/record.json
 check "a record that can't be written: known before anything runs" refused "/no/such/directory"
 

@@ -60,6 +60,19 @@ shapes() {
 	check "a required path that was not measured" all 'exits 4' one_error_line
 	bw --path dmabuf --require-path dmabuf --min-vs-bounce 0.0001 --op write
 	check "min-vs-bounce without a bounce to compare with is not met" exits 3
+	printf 'accept:\n- {path: dmabuf, op: write, size: 64K, min-gbps: 0.0001}\n' >/tmp/accept.yaml
+	printf -- '- {path: dmabuf, op: write, size: 64K, min-gbps: 1000}\n' >>/tmp/accept.yaml
+	bw --accept /tmp/accept.yaml
+	check "an acceptance file says what is measured, and what it must reach" all 'exits 3' \
+		one_error_line 'err_has "accept.yaml:3 min-gbps 1000 missed by dmabuf/write/64K"' \
+		'out_has "^accept.yaml:2 min-gbps 0.0001 met by "' 'row dmabuf write proven' \
+		'row bounce write proven' '! out_has "^[a-z]+ +read"'
+	sed -i 3d /tmp/accept.yaml
+	bw --accept /tmp/accept.yaml
+	check "a run that meets its acceptance file" all 'exits 0' '! out_has missed'
+	bw --accept /tmp/accept.yaml --path host
+	check "a rule that nothing was measured for is not met" all 'exits 4' one_error_line \
+		'err_has "accept.yaml:2 verdict proven missed: not measured"'
 	stop_server
 	serve --max-bytes 1M
 	bw --path host

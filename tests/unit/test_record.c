@@ -96,7 +96,8 @@ static void add_lists(struct gp_record *record)
 static void make_record(struct gp_record *record)
 {
 	struct gp_cell *cell;
-	struct gp_threshold threshold = {"min-gbps", 45, "some/cell", 42.5, false};
+	struct gp_threshold threshold = {
+		.name = "min-gbps", .wanted = 45, .cell = "some/cell", .measured = 42.5};
 
 	gp_record_init(record, "1.2.3");
 	record->command = json_pack("{s:s}", "size", "1M");
@@ -166,7 +167,8 @@ static void test_json_has_the_keys_of_the_schema(void **state)
 	static const char *const verify[] = {"bytes_checked", "bytes_wrong", NULL};
 	static const char *const evidence[] = {"fact", "side", "source", "value", "supports", NULL};
 	static const char *const limit[] = {"gbytes_per_s", "bound_by", "detail", NULL};
-	static const char *const threshold[] = {"name", "wanted", "cell", "measured", "met", NULL};
+	static const char *const threshold[] = {"name", "wanted", "cell", "measured",
+						"met",	"rule",	  NULL};
 	static const struct {
 		const char *where;
 		const char *const *keys;
@@ -281,7 +283,8 @@ static void test_unknown_is_null(void **state)
 		"cells.0.path.used",
 		"thresholds.0.measured",
 	};
-	struct gp_threshold threshold = {"min-limit", 90, "c", NAN, false};
+	struct gp_threshold threshold = {
+		.name = "min-limit", .wanted = 90, .cell = "c", .measured = NAN};
 	struct gp_record record;
 	json_t *json;
 
