@@ -63,6 +63,8 @@ static const struct gp_option rows[] = {
 	 "bytes that bounce copies at a time, in pages of 4K; auto: by the measured rates", BOTH},
 	{"bounce-slots", 0, GP_OPT_INT, AT(bounce_slots), 1, 64, "auto", NULL, "auto", "N",
 	 "chunks that bounce has under way in each direction on each side", BOTH},
+	{"explain-bounce", 0, GP_OPT_FLAG, AT(explain_bounce), 0, 0, NULL, NULL, NULL, NULL,
+	 "show what each stage of bounce does alone, and how busy it was", 0},
 	{"mtu", 'm', GP_OPT_INT, AT(mtu), 256, 4096, "auto", NULL, "auto", "BYTES",
 	 "path MTU (connects by tcp)", BOTH},
 	{"gid-index", 'x', GP_OPT_INT, AT(gid_index), -1, 255, NULL, NULL, "-1", "N",

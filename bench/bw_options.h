@@ -35,7 +35,8 @@ struct gp_bw_options {
 	int mtu, gid_index, service_level, traffic_class;
 	uint64_t bounce_chunk; /* 0: auto */
 	int bounce_slots;      /* 0: auto */
-	int relaxed_ordering;  /* GP_ON, GP_OFF */
+	bool explain_bounce;
+	int relaxed_ordering; /* GP_ON, GP_OFF */
 	int connect, verify;
 	char json[512];
 	char require_path[16];

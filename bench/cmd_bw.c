@@ -15,11 +15,13 @@
 static void show(const struct gp_bw_options *opt, const struct gp_record *record,
 		 struct gp_error *err)
 {
-	bool json_to_stdout = strcmp(opt->json, "-") == 0;
+	FILE *out = strcmp(opt->json, "-") == 0 ? stderr : stdout;
 	struct gp_error failed = {0};
 
 	if (record->n_cells)
-		gp_table_print(record, opt->verbose, json_to_stdout ? stderr : stdout);
+		gp_table_print(record, opt->verbose, out);
+	if (opt->explain_bounce && !opt->verbose)
+		gp_table_print_pipelines(record, out);
 	if (opt->json[0] && gp_record_write(record, opt->json, &failed) < 0 && !err->set)
 		*err = failed;
 }

@@ -20,6 +20,7 @@ struct gp_op {
 
 /* In the order of --op's choices; a row without a name ends it. */
 extern const struct gp_op gp_ops[];
+#define GP_OPS 2
 
 struct gp_moved;
 
@@ -44,6 +45,10 @@ struct gp_round {
 	void *ended_arg;
 };
 
+/* The stages of the bounce pipeline: out of the GPU, over the wire, into the GPU. */
+enum gp_stage { GP_STAGE_OUT, GP_STAGE_WIRE, GP_STAGE_IN };
+#define GP_STAGES 3
+
 /* What this side moved as initiator. */
 struct gp_moved {
 	uint64_t messages, bytes, ns;	   /* within the measured window */
@@ -51,6 +56,9 @@ struct gp_moved {
 	uint64_t all_messages;		   /* and with what was in flight when it ended */
 	int lanes;			   /* walks through the region: one a QP, or one */
 	uint64_t lane_messages[GP_QP_MAX]; /* all, of each walk */
+	/* Bounce: how long each stage on this side had work, from its first to its last in the
+	 * round. All zero elsewhere. */
+	uint64_t busy_ns[GP_STAGES], span_ns;
 };
 
 /* How a lane walks: `slots` messages `stride` apart from `begin`, over and over. */

@@ -296,6 +296,20 @@ static bool leads(const struct run *run, int c)
 	return run->slots[c].p >= 0;
 }
 
+/* The mean of the rounds so far. */
+static void take_busy(struct gp_cell *cell, const double busy[GP_STAGES])
+{
+	struct gp_stage_note *stages[GP_STAGES] = {[GP_STAGE_OUT] = &cell->pipeline.copy_out,
+						   [GP_STAGE_WIRE] = &cell->pipeline.wire,
+						   [GP_STAGE_IN] = &cell->pipeline.copy_in};
+
+	for (int i = 0; i < GP_STAGES; i++) {
+		double before = cell->n_rounds ? stages[i]->busy : 0;
+
+		stages[i]->busy = before + (busy[i] - before) / (cell->n_rounds + 1);
+	}
+}
+
 static int take_outcome(struct run *run, int c)
 {
 	const struct gp_outcome *outcome = &run->slots[c].stand->outcome;
@@ -306,6 +320,7 @@ static int take_outcome(struct run *run, int c)
 				       .start_s = since(run, outcome->start_ns)};
 
 	gp_proof_add(&run->slots[c].proof, outcome);
+	take_busy(&run->record->cells[c], outcome->busy);
 	return gp_cell_add_round(&run->record->cells[c], &value);
 }
 
@@ -420,6 +435,7 @@ static void conclude_cells(struct run *run)
 		if (!cell->n_rounds)
 			continue;
 		path = run->plan->path[slot->p];
+		gp_rig_ask_pipeline(&slot->stand->rig[slot->p], slot->op, &cell->pipeline);
 		scene = gp_proof_scene(&slot->stand->session, path, slot->op);
 		gp_proof_conclude(&slot->proof, &slot->stand->opening[slot->p], &scene, path,
 				  run->mtu, run->opt->verify != GP_VERIFY_OFF, cell);

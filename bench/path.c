@@ -5,6 +5,7 @@
 #include "here.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,6 +100,31 @@ json_t *gp_rig_tuning(const struct gp_rig *rig)
 {
 	return json_pack("{s:I s:i}", "chunk", (json_int_t)rig->tuning.chunk_bytes, "slots",
 			 rig->tuning.slots);
+}
+
+/* What a stage gives in chunks. A copy waits for the one before it, the wire does not. */
+static double stage_alone(const struct gp_stage_rate *rate, uint64_t chunk_bytes)
+{
+	double bytes = (double)chunk_bytes;
+
+	return rate->gbytes_per_s > 0 ? bytes / (rate->fixed_ns + bytes / rate->gbytes_per_s)
+				      : (double)NAN;
+}
+
+void gp_rig_ask_pipeline(const struct gp_rig *rig, const struct gp_op *op, struct gp_pipeline *p)
+{
+	bool out = op->from_initiator;
+	const struct gp_copy_rates *source = out ? &rig->copies : &rig->remote.copies;
+	const struct gp_copy_rates *sink = out ? &rig->remote.copies : &rig->copies;
+	double wire = rig->wire[op - gp_ops].gbytes_per_s;
+
+	if (!rig->staging)
+		return;
+	p->chunk_bytes = rig->tuning.chunk_bytes;
+	p->slots = rig->tuning.slots;
+	p->copy_out.gbytes_per_s = stage_alone(&source->out, p->chunk_bytes);
+	p->copy_in.gbytes_per_s = stage_alone(&sink->in, p->chunk_bytes);
+	p->wire.gbytes_per_s = wire > 0 ? wire : (double)NAN;
 }
 
 int gp_rig_set_tuning(struct gp_rig *rig, const json_t *json, struct gp_error *err)

@@ -88,6 +88,8 @@ struct gp_rig {
 	struct gp_staging *staging;
 	struct gp_copy_rates copies; /* measured when the slots were opened */
 	struct gp_tuning tuning;     /* of the slots; the client's choice on both sides */
+	/* By gp_ops[], measured between the slots by the client. */
+	struct gp_stage_rate wire[GP_OPS];
 	struct gp_connection *conn;
 	struct gp_remote remote;
 	struct gp_facts facts; /* of opening */
@@ -113,6 +115,11 @@ int gp_rig_set_remote(struct gp_rig *rig, const json_t *json, struct gp_error *e
 /* Chunk and slots for the rounds to come, from the client. Refuses what does not fit. */
 json_t *gp_rig_tuning(const struct gp_rig *rig);
 int gp_rig_set_tuning(struct gp_rig *rig, const json_t *json, struct gp_error *err);
+
+/* What the client knows of the stages of its pipeline, for the cell of an op; `busy` is not
+ * touched. Nothing is set where the path has none. */
+void gp_rig_ask_pipeline(const struct gp_rig *rig, const struct gp_op *op,
+			 struct gp_pipeline *pipeline);
 
 /* Pieces that the paths share. */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * session: the client's half; see session.h. Requests are objects with a member "do"; every one is
- * answered, with what was asked for or with an "error" object:
+ * answered, with what was asked for or with an "error" object, which has the request's "id" in
+ * "re":
  *
  *   start      the options, and which rail of ours this is; answers with the server's host, its
  *              devices chosen
@@ -21,6 +22,7 @@
 #include "version.h"
 #include "wire.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -33,6 +35,7 @@ static uint64_t call_deadline(const struct gp_session *session)
 
 static int call(struct gp_session *session, json_t *request, json_t **answer, struct gp_error *err)
 {
+	json_object_set_new(request, "id", json_integer(++session->asked));
 	return gp_wire_call(session->fd, request, "server", call_deadline(session), answer, err);
 }
 
@@ -212,38 +215,33 @@ static void read_server_end(const json_t *answer, struct gp_outcome *outcome)
 	};
 }
 
-/* Sent by the loop when our part is through; the answer is read after it has returned. */
+/* Sent by the loop when our part is through; the answer is read after it has returned. It has the
+ * number of its round: should that fail on the server, the failure comes in place of the answer. */
 static int tell_end(void *arg, const struct gp_moved *moved, struct gp_error *err)
 {
 	struct gp_session *session = arg;
-	json_t *message = json_pack("{s:s s:o}", "do", "end", "moved", gp_moved_to_json(moved));
+	json_t *message = json_pack("{s:s s:I s:o}", "do", "end", "id", (json_int_t)session->asked,
+				    "moved", gp_moved_to_json(moved));
 	int rc = gp_wire_send(session->fd, message, call_deadline(session), err);
 
 	json_decref(message);
 	return rc;
 }
 
-/* Read the answer to a message that is already sent. */
-static int receive_answer(struct gp_session *session, json_t **answer, struct gp_error *err)
-{
-	json_t *failure;
-
-	if (gp_wire_receive(session->fd, call_deadline(session), answer, err) < 0)
-		return -1;
-	failure = json_object_get(*answer, "error");
-	if (!failure)
-		return 0;
-	if (!err->set && gp_error_from_json(failure, err) < 0)
-		gp_error_set(err, GP_EXIT_FAILED, "it failed without saying why");
-	gp_error_side(err, "server");
-	json_decref(*answer);
-	*answer = NULL;
-	return -1;
-}
-
 static double rate(const struct gp_moved *moved)
 {
 	return moved->ns ? (double)moved->bytes / (double)moved->ns : 0;
+}
+
+/* A stage of both directions where the round was two-way. */
+static double busy_share(const struct gp_moved *mine, const struct gp_moved *theirs,
+			 enum gp_stage stage)
+{
+	uint64_t busy = mine->busy_ns[stage] + theirs->busy_ns[stage];
+	uint64_t span = (mine->busy_ns[stage] ? mine->span_ns : 0) +
+			(theirs->busy_ns[stage] ? theirs->span_ns : 0);
+
+	return span ? (double)busy / (double)span : (double)NAN;
 }
 
 /* bytes per nanosecond are GB/s. Two-way: the sum of what each side saw itself move. */
@@ -254,6 +252,8 @@ static int sum_up(const struct gp_task *task, const struct gp_moved *mine,
 	outcome->messages = mine->messages;
 	outcome->seconds = (double)mine->ns / 1e9;
 	outcome->gbytes_per_s = rate(mine);
+	for (int i = 0; i < GP_STAGES; i++)
+		outcome->busy[i] = busy_share(mine, theirs, (enum gp_stage)i);
 	outcome->moved_bytes = mine->all_messages * task->round.size;
 	outcome->port_bytes[GP_CLIENT] = outcome->port_bytes[GP_SERVER] = outcome->moved_bytes;
 	if (task->round.two_way) {
@@ -282,7 +282,8 @@ static int run_and_check(struct gp_session *session, struct gp_task *task,
 	if (task->rig->path->run(task->rig, &task->round, &mine, err) < 0)
 		return -1;
 	outcome->start_ns = mine.start_ns;
-	if (receive_answer(session, &answer, err) < 0)
+	if (gp_wire_answer(session->fd, session->asked, "server", call_deadline(session), &answer,
+			   err) < 0)
 		return -1;
 	rc = gp_moved_from_json(json_object_get(answer, "moved"), &theirs, err);
 	read_server_end(answer, outcome);

@@ -33,6 +33,7 @@ struct gp_session {
 	struct gp_rdma rdma;
 	enum gp_connect_way way;
 	uint64_t nonce;
+	int64_t asked;			/* the number of the last request */
 	json_t *server;			/* how the server describes itself */
 	struct gp_placed server_placed; /* of the path opened last */
 	bool server_has_gpu;		/* and it was not declined */
@@ -48,6 +49,7 @@ struct gp_outcome {
 	uint64_t moved_bytes; /* with what was in flight when the window closed; one direction */
 	uint64_t port_bytes[GP_SIDES]; /* the same of all that used that side's port */
 	double before_s, after_s; /* of fill and ramp before the window, drain and check after */
+	double busy[GP_STAGES];	  /* bounce: share of the time that a stage had work, NaN: none */
 	struct gp_check check[GP_SIDES];
 	struct gp_counters counted[GP_SIDES]; /* differences over the round; -1 unknown */
 };

@@ -34,6 +34,7 @@ struct server {
 	struct gp_rig rig[PATHS_MAX]; /* by place in gp_paths[] */
 	struct gp_task task;	      /* the round that is prepared */
 	bool round_open, round_failed;
+	json_int_t request;    /* the number of the last one, which the answer has too */
 	struct gp_moved moved; /* by us in it */
 };
 
@@ -183,22 +184,46 @@ static int open_nic(struct server *server, const json_t *request, struct gp_erro
 	return gp_rdma_open(server->choice.nic, way == GP_CONNECT_CM, &server->rdma, err);
 }
 
+/* Read a request, whose number our next answer has. */
+static int take_request(struct server *server, uint64_t deadline_ns, json_t **request,
+			struct gp_error *err)
+{
+	if (gp_wire_receive(server->fd, deadline_ns, request, err) < 0)
+		return -1;
+	server->request = json_integer_value(json_object_get(*request, "id"));
+	return 0;
+}
+
+/* Send an answer, whose reference is stolen. */
+static int reply(struct server *server, json_t *answer, uint64_t deadline_ns, struct gp_error *err)
+{
+	int rc;
+
+	json_object_set_new(answer, "re", json_integer(server->request));
+	rc = gp_wire_send(server->fd, answer, deadline_ns, err);
+	json_decref(answer);
+	return rc;
+}
+
+static int reply_error(struct server *server, const struct gp_error *failure, uint64_t deadline_ns,
+		       struct gp_error *err)
+{
+	return reply(server, json_pack("{s:o}", "error", gp_error_to_json(failure)), deadline_ns,
+		     err);
+}
+
 /* Answer with our half, then wait for the client's QPs; "connected" tells it how that went. */
 static int answer_and_connect(struct server *server, struct gp_rig *rig, json_t *info,
 			      const json_t *peer_info, struct gp_error *err)
 {
 	struct gp_placed placed;
 	json_t *answer;
-	int rc;
 
 	gp_rig_ask_place(rig, &placed);
 	answer = json_pack("{s:o s:o s:o s:o}", "memory", gp_rig_describe(rig), "facts",
 			   gp_facts_to_json(&rig->facts), "place", gp_placed_to_json(&placed),
 			   "connect", info);
-	rc = gp_wire_send(server->fd, answer, gp_deadline(server->opt.timeout_s), err);
-
-	json_decref(answer);
-	if (rc < 0)
+	if (reply(server, answer, gp_deadline(server->opt.timeout_s), err) < 0)
 		return -1;
 	if (gp_connect_finish(rig->conn, peer_info, server->fd, err) < 0)
 		return -1;
@@ -230,7 +255,7 @@ static json_t *handle_open(struct server *server, const json_t *request, struct 
 		close_rig(server, rig);
 	/* The answer to `open` is sent: what follows answers the next request, which is either
 	 * "connected", or anything else from a client that has given up. */
-	if (gp_wire_receive(server->fd, gp_deadline(2 * server->opt.timeout_s), &next, err) == 0)
+	if (take_request(server, gp_deadline(2 * server->opt.timeout_s), &next, err) == 0)
 		answer = json_object();
 	json_decref(next);
 	return err->set ? (json_decref(answer), NULL) : answer;
@@ -371,7 +396,7 @@ static int serve_request(struct server *server, struct gp_error *err)
 
 	if (gp_wait_fd(server->fd, POLLIN, deadline_ns, "request from the client", err) < 0)
 		return -1;
-	if (gp_wire_receive(server->fd, deadline_ns, &request, err) < 0) {
+	if (take_request(server, deadline_ns, &request, err) < 0) {
 		if (!gp_wire_hung_up(server->fd) || server->task.rig)
 			return -1;
 		*err = (struct gp_error){0};
@@ -386,19 +411,15 @@ static int serve_request(struct server *server, struct gp_error *err)
 	answer = dispatch(server, request, &failed);
 	json_decref(request);
 	deadline_ns = gp_deadline(server->desk->timeout_s);
-	if (!answer) {
-		rc = gp_wire_send_error(server->fd, &failed, deadline_ns, err);
-		return rc < 0 ? -1 : 1;
-	}
-	rc = gp_wire_send(server->fd, answer, deadline_ns, err);
-	json_decref(answer);
+	rc = answer ? reply(server, answer, deadline_ns, err)
+		    : reply_error(server, &failed, deadline_ns, err);
 	return rc < 0 ? -1 : 1;
 }
 
 /*
  * A round whose answer is out runs here, so that the client can begin. Should it fail, the client
  * is told at once: it reads that in its loop, or in place of the answer to an "end" that is under
- * way, which then is not answered.
+ * way, which then is not answered. One that has given up the round itself passes it over.
  */
 static int serve_round(struct server *server, struct gp_error *err)
 {
@@ -410,7 +431,7 @@ static int serve_round(struct server *server, struct gp_error *err)
 	server->task = (struct gp_task){0};
 	server->round_failed = true;
 	gp_error_side(&failed, "server");
-	if (gp_wire_send_error(server->fd, &failed, gp_deadline(server->opt.timeout_s), err) == 0)
+	if (reply_error(server, &failed, gp_deadline(server->opt.timeout_s), err) == 0)
 		return 1;
 	*err = failed; /* what broke the round says more than that the client left */
 	return -1;

@@ -113,13 +113,16 @@ int gp_task_check(struct gp_task *task, const struct gp_moved *mover, struct gp_
 
 json_t *gp_moved_to_json(const struct gp_moved *moved)
 {
-	json_t *lanes = json_array();
+	json_t *lanes = json_array(), *busy = json_array();
 
 	for (int i = 0; i < moved->lanes; i++)
 		json_array_append_new(lanes, json_integer((json_int_t)moved->lane_messages[i]));
-	return json_pack("{s:I s:I s:I s:I s:o}", "messages", (json_int_t)moved->messages, "bytes",
-			 (json_int_t)moved->bytes, "ns", (json_int_t)moved->ns, "all",
-			 (json_int_t)moved->all_messages, "lanes", lanes);
+	for (int i = 0; i < GP_STAGES; i++)
+		json_array_append_new(busy, json_integer((json_int_t)moved->busy_ns[i]));
+	return json_pack("{s:I s:I s:I s:I s:o s:o s:I}", "messages", (json_int_t)moved->messages,
+			 "bytes", (json_int_t)moved->bytes, "ns", (json_int_t)moved->ns, "all",
+			 (json_int_t)moved->all_messages, "lanes", lanes, "busy", busy, "span",
+			 (json_int_t)moved->span_ns);
 }
 
 static int read_count(const json_t *value, uint64_t *out, struct gp_error *err)
@@ -142,6 +145,12 @@ int gp_moved_from_json(const json_t *json, struct gp_moved *moved, struct gp_err
 	    read_count(json_object_get(json, "ns"), &m.ns, err) < 0 ||
 	    read_count(json_object_get(json, "all"), &m.all_messages, err) < 0)
 		return -1;
+	if (read_count(json_object_get(json, "span"), &m.span_ns, err) < 0)
+		return -1;
+	for (size_t i = 0; i < GP_STAGES; i++)
+		if (read_count(json_array_get(json_object_get(json, "busy"), i), &m.busy_ns[i],
+			       err) < 0)
+			return -1;
 	for (int i = 0; i < m.lanes; i++)
 		if (read_count(json_array_get(lanes, (size_t)i), &m.lane_messages[i], err) < 0)
 			return -1;

@@ -41,6 +41,12 @@ struct pipe {
 	struct slot slot[GP_SLOTS_MAX];
 };
 
+/* A stage's work under way, and how long there was any. */
+struct load {
+	int n;
+	uint64_t since_ns, total_ns;
+};
+
 struct staged {
 	const struct gp_stages *stages;
 	const struct gp_round *round;
@@ -49,11 +55,38 @@ struct staged {
 	struct pipe pipe[2];
 	int in_flight; /* parcels that are not done */
 	uint64_t last_progress_ns;
+	struct load load[GP_STAGES];
+	uint64_t first_ns, last_ns; /* of any load */
 };
 
 static uint64_t now(const struct staged *s)
 {
 	return s->stages->now_ns(s->stages->arg);
+}
+
+static void begin_work(struct staged *s, enum gp_stage stage)
+{
+	struct load *load = &s->load[stage];
+
+	if (load->n++)
+		return;
+	load->since_ns = now(s);
+	s->first_ns = s->first_ns ? s->first_ns : load->since_ns;
+}
+
+static void end_work(struct staged *s, enum gp_stage stage)
+{
+	struct load *load = &s->load[stage];
+
+	if (--load->n)
+		return;
+	s->last_ns = now(s);
+	load->total_ns += s->last_ns - load->since_ns;
+}
+
+static enum gp_stage stage_of(const struct pipe *p)
+{
+	return p->kind == GP_PIPE_OUT ? GP_STAGE_OUT : GP_STAGE_IN;
 }
 
 static struct slot *slot_of(struct staged *s, struct pipe *p, uint64_t k)
@@ -110,6 +143,7 @@ static int post_chunk(struct staged *s, enum gp_pipe_kind kind, uint64_t k, stru
 				   .id = work_id(write ? WORK_DATA : WORK_READ, kind, k),
 				   .note = note_make(s, NOTE_DATA, k)};
 
+	begin_work(s, GP_STAGE_WIRE);
 	return post(s, &parcel, err);
 }
 
@@ -123,6 +157,7 @@ static int start_copy(struct staged *s, struct pipe *p, uint64_t k, struct gp_er
 	slot->copying = !slot->copied;
 	if (slot->copied)
 		return 0;
+	begin_work(s, stage_of(p));
 	return s->stages->copy(s->stages->arg, p->kind, (int)(k % s->slots),
 			       gp_chunk_offset(&s->cut, k), gp_chunk_bytes(&s->cut, k), err);
 }
@@ -139,6 +174,7 @@ static int copy_done(struct staged *s, struct pipe *p, uint64_t k, struct gp_err
 	if (rc > 0) {
 		slot->copying = false;
 		slot->copied = true;
+		end_work(s, stage_of(p));
 	}
 	return rc;
 }
@@ -286,9 +322,11 @@ static int take_done(struct staged *s, uint64_t id, struct gp_error *err)
 	s->in_flight--;
 	switch ((enum work)(id >> 56)) {
 	case WORK_DATA:
+		end_work(s, GP_STAGE_WIRE);
 		slot_of(s, p, k)->busy = false;
 		return 0;
 	case WORK_READ:
+		end_work(s, GP_STAGE_WIRE);
 		slot_of(s, p, k)->landed = true;
 		return post_note(s, NOTE_FREE, k, err);
 	case WORK_NOTE:
@@ -484,6 +522,9 @@ static void report(const struct staged *s, const struct tally *tally, struct gp_
 
 	*moved = (struct gp_moved){
 		.lanes = 1, .ns = tally->end_ns - tally->start_ns, .start_ns = tally->start_ns};
+	for (int i = 0; i < GP_STAGES; i++)
+		moved->busy_ns[i] = s->load[i].total_ns;
+	moved->span_ns = s->last_ns - s->first_ns;
 	if (!tally->pipe)
 		return;
 	/* Whole messages only: one that was cut off in the middle is none. */

@@ -366,23 +366,23 @@ static int probe_op(struct stages *s, const struct gp_op *op, struct gp_stage_ra
 }
 
 /* The slower of the operations that are asked for. */
-static int measure_wire(struct gp_rig *rig, struct gp_stage_rate *wire, struct gp_error *err)
+static int measure_wire(struct gp_rig *rig, struct gp_stage_rate *slowest, struct gp_error *err)
 {
 	const struct gp_bw_options *opt = rig->end->opt;
 
-	*wire = (struct gp_stage_rate){0};
+	*slowest = (struct gp_stage_rate){0};
 	for (int i = 0; i < opt->op.n; i++) {
 		struct gp_round round = {.op = &gp_ops[opt->op.index[i]],
 					 .size = GP_MIB,
 					 .timeout_s = opt->timeout_s,
 					 .control_fd = -1};
 		struct stages s = {.rig = rig, .round = &round};
-		struct gp_stage_rate rate;
+		struct gp_stage_rate *rate = &rig->wire[opt->op.index[i]];
 
-		if (probe_op(&s, round.op, &rate, err) < 0)
+		if (probe_op(&s, round.op, rate, err) < 0)
 			return -1;
-		if (i == 0 || rate.gbytes_per_s < wire->gbytes_per_s)
-			*wire = rate;
+		if (i == 0 || rate->gbytes_per_s < slowest->gbytes_per_s)
+			*slowest = *rate;
 	}
 	return 0;
 }

@@ -108,13 +108,14 @@ static void print_stands(const struct gp_record *record, FILE *out)
 	}
 }
 
-static void ratio_text(double value, double scale, const char *unit, int digits, char *buf,
-		       size_t size)
+static char *ratio_text(double value, double scale, const char *unit, int digits, char *buf,
+			size_t size)
 {
 	if (isfinite(value))
 		snprintf(buf, size, "%.*f%s", digits, value * scale, unit);
 	else
 		snprintf(buf, size, "-");
+	return buf;
 }
 
 #define ROW "%-8s %-6s %-6s %8s  %-20s %8s  %9s  %-12s "
@@ -347,6 +348,44 @@ static void print_thresholds(const struct gp_record *record, FILE *out)
 	}
 }
 
+static void print_stage(const char *name, const struct gp_stage_note *stage, FILE *out)
+{
+	char alone[32], busy[32];
+
+	if (!isfinite(stage->busy) && !isfinite(stage->gbytes_per_s))
+		return;
+	fprintf(out, "  %-13s %7s GB/s alone, busy %s of the time\n", name,
+		gp_rate_write(stage->gbytes_per_s, alone, sizeof(alone)),
+		ratio_text(stage->busy, 100, " %", 0, busy, sizeof(busy)));
+}
+
+static void print_pipeline(const struct gp_cell *cell, FILE *out)
+{
+	const struct gp_pipeline *p = &cell->pipeline;
+	double slowest =
+		fmin(fmin(p->copy_out.gbytes_per_s, p->wire.gbytes_per_s), p->copy_in.gbytes_per_s);
+	char id[GP_CELL_ID_MAX], chunk[32], share[32];
+
+	fprintf(out, "%s: chunks of %s in %d slots each way\n", gp_cell_id(cell, id, sizeof(id)),
+		gp_size_write(p->chunk_bytes, chunk, sizeof(chunk)), p->slots);
+	print_stage("GPU to host", &p->copy_out, out);
+	print_stage("wire", &p->wire, out);
+	print_stage("host to GPU", &p->copy_in, out);
+	fprintf(out, "  reached %s of what the slowest does alone\n",
+		ratio_text(cell->summary.median / slowest, 100, " %", 0, share, sizeof(share)));
+}
+
+void gp_table_print_pipelines(const struct gp_record *record, FILE *out)
+{
+	for (int i = 0; i < record->n_cells; i++) {
+		const struct gp_cell *cell = &record->cells[i];
+
+		if (cell->pipeline.chunk_bytes && cell->n_rounds &&
+		    cell->verdict != GP_CONTRADICTED)
+			print_pipeline(cell, out);
+	}
+}
+
 void gp_table_print(const struct gp_record *record, bool verbose, FILE *out)
 {
 	print_host("client", record->client, out);
@@ -371,6 +410,8 @@ void gp_table_print(const struct gp_record *record, bool verbose, FILE *out)
 	for (int i = 0; verbose && i < record->n_cells; i++)
 		if (record->cells[i].n_rounds)
 			print_facts(&record->cells[i], out);
+	if (verbose)
+		gp_table_print_pipelines(record, out);
 	print_contrasts(record, out);
 	print_thresholds(record, out);
 	if (verbose)

@@ -15,6 +15,10 @@
  * time went. */
 void gp_table_print(const struct gp_record *record, bool verbose, FILE *out);
 
+/* The bounce cells: chunk and slots, what each stage does alone, and how busy it was. With
+ * `verbose` the table has them too. */
+void gp_table_print_pipelines(const struct gp_record *record, FILE *out);
+
 /* One status line, overwritten in place: only where standard error is a terminal. */
 struct gp_status {
 	bool on;

@@ -56,10 +56,14 @@ static double time_of(const struct gp_stage_rate *stage, double bytes)
 	return stage->gbytes_per_s > 0 ? stage->fixed_ns + bytes / stage->gbytes_per_s : 0;
 }
 
-static bool fixed_cost_is_small(const struct gp_stage_rate *copy, uint64_t bytes)
+/* A copy twice as fast as the wire may cost what it will: larger chunks would gain nothing. */
+static bool keeps_up(const struct gp_stage_rate *copy, const struct gp_stage_rate *wire,
+		     uint64_t chunk)
 {
-	return copy->gbytes_per_s <= 0 ||
-	       copy->fixed_ns <= FIXED_SHARE * time_of(copy, (double)bytes);
+	double bytes = (double)chunk, ns = time_of(copy, bytes);
+
+	return copy->gbytes_per_s <= 0 || copy->fixed_ns <= FIXED_SHARE * ns ||
+	       (wire->gbytes_per_s > 0 && 2 * ns <= bytes / wire->gbytes_per_s);
 }
 
 static uint64_t choose_chunk(const struct gp_pipe_rates *pipes, int n, uint64_t most)
@@ -67,8 +71,8 @@ static uint64_t choose_chunk(const struct gp_pipe_rates *pipes, int n, uint64_t 
 	uint64_t chunk = CHUNK_LEAST;
 
 	for (int i = 0; i < n; i++)
-		while (chunk * 2 <= most && (!fixed_cost_is_small(&pipes[i].out, chunk) ||
-					     !fixed_cost_is_small(&pipes[i].in, chunk)))
+		while (chunk * 2 <= most && (!keeps_up(&pipes[i].out, &pipes[i].wire, chunk) ||
+					     !keeps_up(&pipes[i].in, &pipes[i].wire, chunk)))
 			chunk *= 2;
 	return chunk < most ? chunk : most;
 }

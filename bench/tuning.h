@@ -45,8 +45,8 @@ struct gp_tuning gp_tuning_begin(const struct gp_bw_options *opt);
 
 /*
  * The choice for `n` directions at once: the smallest chunk (a power of two) in which no copy's
- * fixed cost is over 3 %, and twice the slots that keep the slowest stage at work while a chunk is
- * in the others. What the options say stays as it is.
+ * fixed cost is over 3 %, or the copy is twice as fast as the wire; and twice the slots that keep
+ * the slowest stage at work while a chunk is in the others. What the options say stays as it is.
  */
 struct gp_tuning gp_tuning_choose(const struct gp_bw_options *opt,
 				  const struct gp_pipe_rates *pipes, int n);

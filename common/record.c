@@ -245,6 +245,23 @@ bool gp_placed_differs(const struct gp_placed *p)
 		(p->mem_node != p->mem_node_asked || p->mem_share < 1));
 }
 
+static json_t *stage_to_json(const struct gp_stage_note *stage)
+{
+	if (!isfinite(stage->gbytes_per_s) && !isfinite(stage->busy))
+		return json_null();
+	return json_pack("{s:o s:o}", "gbytes_per_s", number(stage->gbytes_per_s), "busy",
+			 number(stage->busy));
+}
+
+static json_t *pipeline_to_json(const struct gp_pipeline *p)
+{
+	if (!p->chunk_bytes)
+		return json_null();
+	return json_pack("{s:I s:i s:o s:o s:o}", "chunk", (json_int_t)p->chunk_bytes, "slots",
+			 p->slots, "copy_out", stage_to_json(&p->copy_out), "wire",
+			 stage_to_json(&p->wire), "copy_in", stage_to_json(&p->copy_in));
+}
+
 static json_t *cell_to_json(const struct gp_cell *cell)
 {
 	json_t *json = json_object();
@@ -276,6 +293,7 @@ static json_t *cell_to_json(const struct gp_cell *cell)
 	json_object_set_new(json, "verdict", json_string(gp_verdict_name(cell->verdict)));
 	json_object_set_new(json, "reason", text(cell->reason));
 	json_object_set_new(json, "error", error ? error : json_null());
+	json_object_set_new(json, "pipeline", pipeline_to_json(&cell->pipeline));
 	json_object_set_new(json, "evidence", gp_facts_to_json(&cell->facts));
 	json_object_set_new(json, "verify",
 			    json_pack("{s:I s:I}", "bytes_checked", (json_int_t)cell->checked_bytes,

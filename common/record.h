@@ -31,6 +31,17 @@ struct gp_placed {
 	double mem_share; /* of the pages looked at, on mem_node */
 };
 
+/* A stage of the bounce pipeline: what it does alone, at the chunk that was used, and the share of
+ * the rounds in which it had work. NaN: there is no such stage, or it was not measured. */
+struct gp_stage_note {
+	double gbytes_per_s, busy;
+};
+struct gp_pipeline {
+	uint64_t chunk_bytes;			      /* 0: the cell has no pipeline */
+	int slots;				      /* of each direction on each side */
+	struct gp_stage_note copy_out, wire, copy_in; /* out of the source's GPU, into the sink's */
+};
+
 /* One row: a path, op and size between two devices. Numbers that are not known are NaN. */
 struct gp_cell {
 	char path[16];
@@ -53,6 +64,7 @@ struct gp_cell {
 	struct gp_error error; /* of this cell alone */
 	struct gp_facts facts;
 	uint64_t checked_bytes, wrong_bytes;
+	struct gp_pipeline pipeline; /* of bounce */
 };
 
 struct gp_limit_note {

@@ -216,6 +216,42 @@ static int read_verdict(const json_t *json, struct gp_cell *cell, struct gp_erro
 	return read_text(json, "reason", true, cell->reason, sizeof(cell->reason), err);
 }
 
+static int read_stage(const json_t *json, const char *key, struct gp_stage_note *stage,
+		      struct gp_error *err)
+{
+	const json_t *object = json_object_get(json, key);
+
+	*stage = (struct gp_stage_note){NAN, NAN};
+	if (!object || json_is_null(object))
+		return 0;
+	if (!json_is_object(object))
+		return bad(err, key, "an object or null");
+	return read_real(object, "gbytes_per_s", &stage->gbytes_per_s, err) < 0
+		       ? -1
+		       : read_real(object, "busy", &stage->busy, err);
+}
+
+/* Records from before there was one have none. */
+static int read_pipeline(const json_t *json, struct gp_pipeline *p, struct gp_error *err)
+{
+	const json_t *object = json_object_get(json, "pipeline");
+	json_int_t chunk, slots;
+
+	if (!object || json_is_null(object))
+		return 0;
+	if (!json_is_object(object))
+		return bad(err, "pipeline", "an object or null");
+	if (read_integer(object, "chunk", 1, 1e15, &chunk, err) < 0 ||
+	    read_integer(object, "slots", 1, 1e6, &slots, err) < 0 ||
+	    read_stage(object, "copy_out", &p->copy_out, err) < 0 ||
+	    read_stage(object, "wire", &p->wire, err) < 0 ||
+	    read_stage(object, "copy_in", &p->copy_in, err) < 0)
+		return -1;
+	p->chunk_bytes = (uint64_t)chunk;
+	p->slots = (int)slots;
+	return 0;
+}
+
 /* The texts that tell cells apart: cut, two would be taken for one. */
 static int read_names(const json_t *json, struct gp_cell *cell, struct gp_error *err)
 {
@@ -280,8 +316,9 @@ static int read_cell(const json_t *json, struct gp_cell *cell, struct gp_error *
 	if (!json_is_object(json))
 		return gp_error_set(err, GP_EXIT_USAGE, "it is not an object");
 	if (read_names(json, cell, err) < 0 || read_shape(json, cell, err) < 0 ||
-	    read_placement(json, cell, err) < 0 || read_rounds(json, cell, err) < 0 ||
-	    read_summary(json, cell, err) < 0 || read_verdict(json, cell, err) < 0 ||
+	    read_placement(json, cell, err) < 0 || read_pipeline(json, &cell->pipeline, err) < 0 ||
+	    read_rounds(json, cell, err) < 0 || read_summary(json, cell, err) < 0 ||
+	    read_verdict(json, cell, err) < 0 ||
 	    read_real(json, "of_limit", &cell->of_limit, err) < 0 ||
 	    read_real(json, "vs_bounce", &cell->vs_bounce, err) < 0)
 		return -1;

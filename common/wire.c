@@ -250,15 +250,25 @@ int gp_wire_receive(int fd, uint64_t deadline_ns, json_t **message, struct gp_er
 	return 0;
 }
 
-int gp_wire_call(int fd, json_t *request, const char *peer_side, uint64_t deadline_ns,
-		 json_t **answer, struct gp_error *err)
+/* True for an answer to a request before that of number `id`. */
+static bool is_late(const json_t *answer, json_int_t id)
+{
+	const json_t *re = json_object_get(answer, "re");
+
+	return json_is_integer(re) && json_integer_value(re) < id;
+}
+
+int gp_wire_answer(int fd, int64_t id, const char *peer_side, uint64_t deadline_ns, json_t **answer,
+		   struct gp_error *err)
 {
 	json_t *json = NULL, *failure;
-	int rc = gp_wire_send(fd, request, deadline_ns, err);
 
-	json_decref(request);
-	if (rc < 0 || gp_wire_receive(fd, deadline_ns, &json, err) < 0)
-		return -1;
+	do {
+		json_decref(json);
+		json = NULL;
+		if (gp_wire_receive(fd, deadline_ns, &json, err) < 0)
+			return -1;
+	} while (is_late(json, id));
 	failure = json_object_get(json, "error");
 	if (failure) {
 		struct gp_error theirs = {0};
@@ -273,6 +283,16 @@ int gp_wire_call(int fd, json_t *request, const char *peer_side, uint64_t deadli
 	}
 	*answer = json;
 	return 0;
+}
+
+int gp_wire_call(int fd, json_t *request, const char *peer_side, uint64_t deadline_ns,
+		 json_t **answer, struct gp_error *err)
+{
+	int64_t id = json_integer_value(json_object_get(request, "id"));
+	int rc = gp_wire_send(fd, request, deadline_ns, err);
+
+	json_decref(request);
+	return rc < 0 ? -1 : gp_wire_answer(fd, id, peer_side, deadline_ns, answer, err);
 }
 
 int gp_wire_send_error(int fd, const struct gp_error *failure, uint64_t deadline_ns,

@@ -36,8 +36,15 @@ int gp_wire_send(int fd, const json_t *message, uint64_t deadline_ns, struct gp_
 /* Receive one object, for the caller to json_decref. */
 int gp_wire_receive(int fd, uint64_t deadline_ns, json_t **message, struct gp_error *err);
 
-/* Send `request` (the reference is stolen) and wait for the answer. An answer with an "error"
- * member becomes `err`, with `peer_side` as its side. */
+/*
+ * Wait for the answer to request number `id`. What has a smaller number in "re" answers an earlier
+ * request, whose caller did not wait for it, and is passed over. An answer with an "error" member
+ * becomes `err`, with `peer_side` as its side.
+ */
+int gp_wire_answer(int fd, int64_t id, const char *peer_side, uint64_t deadline_ns, json_t **answer,
+		   struct gp_error *err);
+
+/* Send `request` (the reference is stolen) and wait for the answer; "id" is its number. */
 int gp_wire_call(int fd, json_t *request, const char *peer_side, uint64_t deadline_ns,
 		 json_t **answer, struct gp_error *err);
 

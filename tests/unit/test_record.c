@@ -150,12 +150,30 @@ static void test_json_has_the_keys_of_the_schema(void **state)
 		"schema",     "tool",	  "started",	"command",    "client",	   "server",
 		"connection", "limit",	  "time",	"placements", "cells",	   "comparisons",
 		"sums",	      "findings", "thresholds", "error",      "exit_code", NULL};
-	static const char *const cell[] = {
-		"id",	      "path",	       "op",	    "size",	     "qps",
-		"tx_depth",   "bidirectional", "placement", "gpu",	     "nic",
-		"server_gpu", "server_nic",    "rounds",    "warmup_rounds", "summary",
-		"of_limit",   "vs_bounce",     "verdict",   "reason",	     "error",
-		"evidence",   "verify",	       NULL};
+	static const char *const cell[] = {"id",
+					   "path",
+					   "op",
+					   "size",
+					   "qps",
+					   "tx_depth",
+					   "bidirectional",
+					   "placement",
+					   "gpu",
+					   "nic",
+					   "server_gpu",
+					   "server_nic",
+					   "rounds",
+					   "warmup_rounds",
+					   "summary",
+					   "of_limit",
+					   "vs_bounce",
+					   "verdict",
+					   "reason",
+					   "error",
+					   "evidence",
+					   "verify",
+					   "pipeline",
+					   NULL};
 	static const char *const path[] = {"requested", "used", NULL};
 	static const char *const placement[] = {"asked", "client", "server", NULL};
 	static const char *const placed[] = {"thread", "memory", NULL};

@@ -120,6 +120,11 @@ static void test_what_is_wrong_is_named(void **state)
 		{"cells.0.warmup_rounds", "3", "'warmup_rounds'"},
 		{"cells.0.rounds.0.start", "\"now\"", "'start'"},
 		{"thresholds", "null", "'thresholds'"},
+		{"cells.6.pipeline", "1", "'pipeline'"},
+		{"cells.6.pipeline.chunk", "0", "'chunk'"},
+		{"cells.6.pipeline.slots", "null", "'slots'"},
+		{"cells.6.pipeline.wire", "[]", "'wire'"},
+		{"cells.6.pipeline.wire.busy", "true", "'busy'"},
 		{"exit_code", "\"0\"", "'exit_code'"},
 		{"client.\x1b[2J", "1", "control character"},
 	};

@@ -557,6 +557,36 @@ static void test_error_crosses_the_wire_whole(void **state)
 	pair_close(&pair);
 }
 
+/* A round that both sides gave up: what the server said of it comes before the answer that counts.
+ */
+static void test_an_answer_to_an_earlier_request_is_passed_over(void **state)
+{
+	static const char *const sent[] = {"{\"error\": {\"fact\": \"late\"}, \"re\": 6}",
+					   "{\"re\": 1}", "{\"value\": 7, \"re\": 7}"};
+	struct pair pair = pair_open();
+	struct gp_error err = {0};
+	json_t *got = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sent); i++) {
+		json_t *json = json_loads(sent[i], 0, NULL);
+
+		assert_int_equal(gp_wire_send(pair.peer, json, gp_deadline(SHORT_S), &err), 0);
+		json_decref(json);
+	}
+	assert_int_equal(gp_wire_call(pair.ours, json_pack("{s:i}", "id", 7), "server",
+				      gp_deadline(SHORT_S), &got, &err),
+			 0);
+	assert_int_equal(json_integer_value(json_object_get(got, "value")), 7);
+	json_decref(got);
+	/* nothing but late ones: the wait ends */
+	got = json_pack("{s:i}", "re", 7);
+	assert_int_equal(gp_wire_send(pair.peer, got, gp_deadline(SHORT_S), &err), 0);
+	json_decref(got);
+	assert_int_equal(gp_wire_answer(pair.ours, 8, "server", gp_deadline(0.2), &got, &err), -1);
+	pair_close(&pair);
+}
+
 /* A server whose error holds odd bytes must still answer with that error. */
 static void test_error_of_any_text_crosses_the_wire(void **state)
 {
@@ -1054,6 +1084,7 @@ int main(void)
 		cmocka_unit_test(test_call_keeps_an_earlier_failure),
 		cmocka_unit_test(test_error_crosses_the_wire_whole),
 		cmocka_unit_test(test_error_of_any_text_crosses_the_wire),
+		cmocka_unit_test(test_an_answer_to_an_earlier_request_is_passed_over),
 		cmocka_unit_test(test_hello_exchanges_versions),
 		cmocka_unit_test(test_hello_carries_the_clients_ticket),
 		cmocka_unit_test(test_hello_with_keys),
